@@ -72,6 +72,9 @@ printf '%s\n' '"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"' \
   '"0","attention","dram__bytes_read.sum","Mbyte","1,024.5"' '"0","attention","gpu__time_duration.sum","us","12"' | seed ncu_csv details
 printf '%s\n' '==PROF== done' '"ID","Kernel Name","dram__bytes_read.sum","gpu__time_duration.sum"' '"","","Mbyte","us"' \
   '"0","attention","1.5","12"' | seed ncu_csv raw
+printf '%s\n' 'ID;Kernel Name;Metric Name;Metric Unit;Metric Value;Rule Name' '0;attention;Duration;ms;7,90' \
+  '0;attention;dram__sectors_read.sum;sector;537.395.400 (1; 2; 3)' '0;attention;;;;Occupancy' 'bye' | seed ncu_csv european
+printf '%s\n' '"a,b","say ""x""",1,234.5,"1.234,5",0.084,351.328,"1 234"' | seed csv_text numbers
 head -4 "$(find data/kernel-runs -type f | sort | head -1)" | seed kernel_runs shipped
 printf '%s\n' 'input,window,stride,q_tile,kv_tile,ms' '30x48x80,18x24x24,1x8x8,4x8x8,2x8x8,12.5' | seed kernel_runs plain
 head -5 docs/backward-run-spt.csv | seed recorded_run spt

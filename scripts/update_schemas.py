@@ -41,6 +41,7 @@ MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for
           ("h200", "--for training"))]
 MORE += ["plan -i 64 64 -w 16 16 -n 8 -d 128 --device h200"]
 MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
+MORE += [f"explain tests/golden/ncu/read-and-written.csv{more}" for more in ("", " --device h200 --as any -i 8192 -d 128")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
          "diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h200-stream.json"]
 MORE += [f"reproduce {work}" for work in ("gna", "dash", "sawtooth", "flash-attention", "tiled-attention")]

@@ -22,6 +22,7 @@ LONG: dict[str, Any] = {"seqlen": 131072, "device": "h200"}
 CAUSAL: dict[str, Any] = {"seqlen_q": 8192, "mask": "causal", "device": "h200"}
 
 PROFILE = str(ROOT / "tests" / "golden" / "ncu" / "attention-h200.csv")
+BYTES = str(ROOT / "tests" / "golden" / "ncu" / "read-and-written.csv")
 
 # Type of the answer, function, and keywords that between them bring out every member.
 QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
@@ -123,6 +124,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("Explanation", "explain", [
         {"profile": PROFILE, "ncu_kernel": "cudnn", "seqlen": 131072}, {"profile": PROFILE},
         {"profile": PROFILE, "seqlen": 32768, "heads": 1, "head_dim": 128, "kv_tile": 64},
+        {"profile": BYTES}, {"profile": BYTES, "device": "h200", "family": "any", "seqlen": 8192, "head_dim": 128},
     ]),
     ("Comparison", "compare", [{"recorded": str(ROOT / "data" / "recordings"), "suites": ["reuse", "stream", "natten"]}]),
 ]

@@ -8,7 +8,7 @@
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
-#include "score_of_reads.hpp"
+#include "explain_fields.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -30,113 +30,8 @@ std::string grid_text(const std::array<std::int64_t, 3>& sizes) {
   return fmt::format("{}x{}x{}", sizes[0], sizes[1], sizes[2]);
 }
 
-Json sizes_json(const std::array<std::int64_t, 3>& sizes) {
-  return Json::array({sizes[0], sizes[1], sizes[2]});
-}
-
-template <typename T>
-Json name_or_null(const std::optional<T>& value) {
-  return value ? Json(to_string(*value)) : Json();
-}
-
-Json problem_fields(const ExplainedProblem& problem) {
-  return {{"seqlen", nullable(problem.seqlen)},
-          {"seqlen_k", nullable(problem.seqlen_k)},
-          {"batch_size", nullable(problem.batch)},
-          {"heads", nullable(problem.heads)},
-          {"heads_kv", nullable(problem.heads_kv)},
-          {"head_dim", nullable(problem.head_dim)},
-          {"dtype", name_or_null(problem.dtype)},
-          {"causal", nullable(problem.causal)},
-          {"q_tile", nullable(problem.q_tile)},
-          {"kv_tile", nullable(problem.kv_tile)},
-          {"schedule", name_or_null(problem.schedule)},
-          {"order", name_or_null(problem.order)},
-          {"longest_first", nullable(problem.longest_first)}};
-}
-
-std::string change_name(const ExplainedChange& change) {
-  if (change.order) return fmt::format("{} order", to_string(*change.order));
-  if (change.launch) return "heads first";
-  return *change.longest_first ? "the longest Q tile first" : "the longest Q tile last";
-}
-
-/// The change as an option of `reuse`, by its name in `input`.
-Json change_option(const ExplainedChange& change) {
-  if (change.order) return {{"order", to_string(*change.order)}};
-  if (change.launch) return {{"interleave_heads", true}};
-  return {{"longest_first", *change.longest_first}};
-}
-
-Json change_fields(const ExplainedChange& change) {
-  return {{"change", change_name(change)},
-          {"options", change_option(change)},
-          {"predicted_bytes", change.predicted_bytes},
-          {"saved_share", change.saved_share}};
-}
-
 /// A model that is further off here than this tells savings no better.
 constexpr double kUncertain = 0.25;
-
-ScoreOfReads score_of(const ExplainedKernel& kernel) {
-  return score_of_reads(
-      {.fidelity = kernel.read->fidelity, .kernel = kernel.family, .causal = *kernel.problem.causal});
-}
-
-Json score_fields(const ScoreOfReads& score) {
-  if (score.score == nullptr) return nullptr;
-  return {{"suite", score.suite},
-          {"points", score.score->points},
-          {"predicted_first", score.predicted_first},
-          {"median_deviation", score.score->median},
-          {"p90_deviation", score.score->p90}};
-}
-
-Json read_fields(const ExplainedKernel& kernel) {
-  if (!kernel.read) return nullptr;
-  const ExplainedReads& read = *kernel.read;
-  const ScoreOfReads held_out = score_of_reads({.fidelity = read.fidelity, .causal = *kernel.problem.causal});
-  return {{"measured_bytes", nullable(read.measured_bytes)},
-          {"compulsory_bytes", read.compulsory_bytes},
-          {"lockstep_bytes", read.lockstep_bytes},
-          {"drift_bytes", read.drift_bytes},
-          {"unexplained_bytes", nullable(read.unexplained_bytes)},
-          {"predicted_bytes", read.predicted_bytes()},
-          {"fidelity", to_string(read.fidelity)},
-          {"held_out_median_deviation", held_out.score != nullptr ? Json(held_out.score->median) : Json()},
-          {"score", score_fields(score_of(kernel))}};
-}
-
-Json kernel_fields(const ExplainedKernel& kernel) {
-  const study::ProfiledKernel& launch = kernel.launch;
-  Json known = Json::object();
-  for (const study::KnownMember& member : kernel.known) {
-    std::string key = member.member;
-    std::replace(key.begin(), key.end(), '-', '_');
-    known[key] = to_string(member.from);
-  }
-  const Json sectors = {{"measured", nullable(launch.l2_read_sectors)},
-                        {"predicted", nullable(kernel.predicted_sectors)}};
-  Json changes = Json::array();
-  for (const ExplainedChange& change : kernel.changes) changes.push_back(change_fields(change));
-  return {{"family", kernel.family},
-          {"title", kernel.title},
-          {"name", launch.name},
-          {"launches", kernel.launches},
-          {"grid", sizes_json(launch.grid)},
-          {"block", sizes_json(launch.block)},
-          {"shared_bytes", nullable(launch.shared_bytes)},
-          {"ctas_per_sm", nullable(launch.ctas_per_sm)},
-          {"time_ns", nullable(launch.time_ns)},
-          {"problem", problem_fields(kernel.problem)},
-          {"known", known},
-          {"missing", kernel.missing},
-          {"unmodelled", nullable(kernel.unmodelled)},
-          {"sectors", sectors},
-          {"read", read_fields(kernel)},
-          {"changes", changes},
-          {"assumed_numbers", kernel.assumed}};
-}
 
 std::string heading(const ExplainedKernel& kernel) {
   const study::ProfiledKernel& launch = kernel.launch;
@@ -179,15 +74,30 @@ std::string known_text(const ExplainedKernel& kernel) {
   return parts.empty() ? "" : wrapped_text("known from " + joined(parts, "; "));
 }
 
+/// What CTAs read again: in step and since they drift, or what is left of it where drift saves.
+void add_again_rows(const ExplainedReads& read, std::vector<std::vector<std::string>>& rows) {
+  if (read.drift_bytes >= 0) {
+    rows.push_back({"  again, by CTAs in step", size_text(read.lockstep_bytes)});
+    if (read.fidelity == Fidelity::kTimed)
+      rows.push_back({"  again, since they drift", size_text(read.drift_bytes)});
+    return;
+  }
+  rows.push_back({"  again, by CTAs that drift", size_text(read.lockstep_bytes + read.drift_bytes)});
+  rows.push_back({"    of what CTAs in step would", size_text(read.lockstep_bytes)});
+}
+
 std::string reads_table(const ExplainedKernel& kernel) {
   const ExplainedReads& read = *kernel.read;
   std::vector<std::vector<std::string>> rows;
   rows.push_back({"DRAM read", read.measured_bytes ? size_text(*read.measured_bytes) : "not measured"});
   rows.push_back({"  compulsory", size_text(read.compulsory_bytes)});
-  rows.push_back({"  again, by CTAs in step", size_text(read.lockstep_bytes)});
-  if (read.fidelity == Fidelity::kTimed)
-    rows.push_back({"  more or less, since they drift", size_text(read.drift_bytes)});
-  if (read.unexplained_bytes) rows.push_back({"  not explained", size_text(*read.unexplained_bytes)});
+  add_again_rows(read, rows);
+  if (read.unexplained_bytes) {
+    rows.push_back({*read.unexplained_bytes < 0 ? "  less than the model expects" : "  not explained",
+                    size_text(std::abs(*read.unexplained_bytes))});
+  }
+  if (!read.measured_bytes && kernel.launch.dram_bytes)
+    rows.push_back({"DRAM read and written", size_text(*kernel.launch.dram_bytes)});
   if (kernel.launch.l2_read_sectors) {
     rows.push_back(
         {"sectors from the L2", grouped(static_cast<std::int64_t>(*kernel.launch.l2_read_sectors))});
@@ -196,7 +106,7 @@ std::string reads_table(const ExplainedKernel& kernel) {
   for (const ExplainedChange& change : kernel.changes) {
     rows.push_back(
         {fmt::format("with {}", change_name(change)),
-         fmt::format("{} ({:.0f}% fewer)", size_text(change.predicted_bytes), 100 * change.saved_share)});
+         fmt::format("{} ({:.0f}% fewer)", size_text(change.expected_bytes), 100 * change.saved_share)});
   }
   return text_table(rows);
 }
@@ -237,11 +147,13 @@ std::string end_text(const ExplainedKernel& kernel, const std::string& option_pr
     for (const std::string& option : kernel.missing) options.push_back(option_prefix + option);
     return "Say " + joined(options, " and ") + ", which neither name nor grid tells.";
   }
+  const ExplainedReads& read = *kernel.read;
   std::string text = "In short: " + why(kernel);
   if (!kernel.changes.empty()) {
     const ExplainedChange& best = kernel.changes.front();
     text += fmt::format("; with {} it would read {} instead of {}", change_name(best),
-                        size_text(best.predicted_bytes), size_text(kernel.read->predicted_bytes()));
+                        size_text(best.expected_bytes),
+                        size_text(read.measured_bytes.value_or(read.predicted_bytes())));
   } else {
     text += "; no other order or launch reads less";
   }
@@ -255,11 +167,35 @@ std::string kernel_paragraph(const ExplainedKernel& kernel, const std::string& o
   if (kernel.read) text += reads_table(kernel);
   if (!kernel.read && kernel.launch.dram_read_bytes)
     text += fmt::format("DRAM read {}\n", size_text(*kernel.launch.dram_read_bytes));
+  if (!kernel.read && kernel.launch.l2_read_sectors)
+    text += fmt::format("sectors from the L2 {}\n",
+                        grouped(static_cast<std::int64_t>(*kernel.launch.l2_read_sectors)));
   return text + wrapped_text(end_text(kernel, option_prefix));
 }
 
-std::string others_text(const ExplainAnswer& answer) {
+/// Counters of kernels that nobody knows, where the profile is of nothing else.
+std::string counters_text(const ExplainAnswer& answer) {
+  constexpr std::size_t kMostLetters = 32;
+  std::vector<std::vector<std::string>> rows = {{"kernel", "grid", "ms", "DRAM read", "sectors from the L2"}};
+  for (const study::ProfiledKernel& launch : answer.others) {
+    const auto bytes = launch.dram_read_bytes ? launch.dram_read_bytes : launch.dram_bytes;
+    rows.push_back(
+        {launch.name.substr(0, kMostLetters), grid_text(launch.grid),
+         launch.time_ns ? fmt::format("{:.3f}", 1e-6 * *launch.time_ns) : "-",
+         bytes ? size_text(*bytes) : "-",
+         launch.l2_read_sectors ? grouped(static_cast<std::int64_t>(*launch.l2_read_sectors)) : "-"});
+  }
+  return text_table(rows);
+}
+
+std::string others_text(const ExplainAnswer& answer, const std::string& option_prefix) {
   if (answer.other_launches == 0) return "";
+  if (answer.kernels.empty()) {
+    return counters_text(answer) +
+           wrapped_text(
+               fmt::format("{}as any, with {}seqlen and {}dim, infers tiles and mask of such launches.",
+                           option_prefix, option_prefix, option_prefix));
+  }
   constexpr std::size_t kMostLetters = 48;
   std::vector<std::string> names;
   for (const std::string& name : answer.other_names) names.push_back(name.substr(0, kMostLetters));
@@ -290,7 +226,7 @@ Closing profile_closing(const ExplainAnswer& answer, const std::string& option_p
   Closing closing;
   if (answer.kernels.empty()) {
     closing.limit = "no launch in the profile is of an attention kernel that is known";
-    closing.change = "profile launches of attention, or ask reuse with tiles and lengths";
+    closing.change = fmt::format("say {}as and a family, or any, with lengths and head dim", option_prefix);
     closing.certainty = "names of kernels are all that was read";
     return closing;
   }
@@ -330,10 +266,13 @@ Closing profile_closing(const ExplainAnswer& answer, const std::string& option_p
 Json explain_result(const ExplainAnswer& answer) {
   Json kernels = Json::array();
   for (const ExplainedKernel& kernel : answer.kernels) kernels.push_back(kernel_fields(kernel));
+  Json others = Json::array();
+  for (const study::ProfiledKernel& launch : answer.others) others.push_back(other_fields(launch));
   return {{"device", nullable(answer.device)},
           {"kernels", kernels},
           {"other_launches", answer.other_launches},
           {"other_names", answer.other_names},
+          {"others", others},
           {"conclusion", closing_fields(profile_closing(answer, ""))}};
 }
 
@@ -341,7 +280,7 @@ std::string explain_text(const ExplainAnswer& answer, const std::string& option_
   std::string text;
   for (const ExplainedKernel& kernel : answer.kernels) text += kernel_paragraph(kernel, option_prefix) + "\n";
   if (answer.kernels.empty()) text = "No launch of a known attention kernel.\n\n";
-  text += others_text(answer);
+  text += others_text(answer, option_prefix);
   // A single kernel has said it.
   return answer.kernels.size() == 1 ? text : text + closing_text(profile_closing(answer, option_prefix));
 }

@@ -83,4 +83,82 @@ TEST_CASE("explain takes a report as well as a CSV, and refuses a file that is n
   check_refused("explain " + kProfile + ".csv --heads 0", {"heads"});
 }
 
+/// A details page of one launch of FlashAttention-2, with these rows of metrics.
+std::string details_page(const std::string& rows, const std::string& more_columns = "",
+                         const std::string& after = "") {
+  const std::string path = scratch_folder() + "/details.csv";
+  write_text(
+      path,
+      "\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"" +
+          more_columns + "\n" + rows + after);
+  return path;
+}
+
+std::string row(const std::string& metric, const std::string& unit, const std::string& value) {
+  return "\"1\",\"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, 0, 0, "
+         "cutlass::bfloat16_t, Flash_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t>>, 0, 0, 0, 0, 1, 1, "
+         "0, "
+         "0>(Flash_fwd_params)\",\"(128, 1, 1)\",\"(512, 1, 1)\",\"" +
+         metric + "\",\"" + unit + "\",\"" + value + "\"";
+}
+
+TEST_CASE("a details page with rows of rules, and lines after it, is explained as the plain one is") {
+  const std::string bytes = row("dram__bytes_read.sum", "Gbyte", "0.084036"),
+                    sectors = row("l1tex__m_xbar2l1tex_read_sectors.sum", "sector", "537395400.000000");
+  const Json plain = result_of("explain " + details_page(bytes + "\n" + sectors + "\n") + " --device h200");
+  CHECK(plain["kernels"][0]["dram_read_bytes"] == 84036000.0);
+  CHECK(plain["kernels"][0]["sectors"]["measured"] == 537395400.0);
+  const std::string rule = row("", "", "") + ",\"TheoreticalOccupancy\",\"OPT\",\"limited, by registers\"\n";
+  const std::string page =
+      details_page(bytes + ",\n" + sectors + ",\n" + rule,
+                   ",\"Rule Name\",\"Rule Type\",\"Rule Description\"", "Trained, in 3 s\n");
+  CHECK(result_of("explain " + page + " --device h200") == plain);
+  const std::string text = run("explain " + page + " --device h200 --quiet").out;
+  CHECK(text.find("80.14 MiB") != std::string::npos);
+  CHECK(text.find("537,395,400") != std::string::npos);
+}
+
+TEST_CASE("a time of a European locale is read by its unit, or refused by the name of the option") {
+  const Json whole = result_of("explain " + details_page(row("gpu__time_duration.sum", "ns", "351.328")));
+  CHECK(whole["kernels"][0]["time_ns"] == 351328.0);
+  const std::string open = details_page(row("gpu__time_duration.sum", "us", "351.328"));
+  check_refused("explain " + open, {"351.328", "--decimal"});
+  CHECK(result_of("explain " + open + " --decimal comma")["kernels"][0]["time_ns"] == 351328e3);
+  CHECK(result_of("explain " + open + " --decimal point")["kernels"][0]["time_ns"] == 351328.0);
+}
+
+TEST_CASE("counters of kernels that nobody knows are shown, and --as any infers what they computed") {
+  // 8,192 tokens, 6 heads, head dim 128: 128 Q tiles of 64, each with all keys.
+  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/read-and-written.csv";
+  CHECK(6 * (8 * 8192 + 128 * 16 * 8192) == 101056512);
+  const std::string text = run("explain " + path + " --device h200 --quiet").out;
+  CHECK(text.find("fused_attention") != std::string::npos);
+  CHECK(text.find("48.16 MiB") != std::string::npos);
+  CHECK(text.find("101,056,512") != std::string::npos);
+  CHECK(text.find("0.313") != std::string::npos);
+  CHECK(result_of("explain " + path)["others"][0]["dram_bytes"] == 50.5e6);
+  const Json kernel = result_of("explain " + path + " --device h200 --as any -i 8192 -d 128")["kernels"][0];
+  CHECK(kernel["problem"]["q_tile"] == 64);
+  CHECK(kernel["problem"]["heads"] == 6);
+  CHECK(kernel["known"]["q_tile"] == "sectors");
+  CHECK(kernel["known"]["kv_tile"] == "guessed");
+  check_refused("explain " + path + " --as tritn", {"tritn", "triton"});
+}
+
+TEST_CASE("parts of the reads are shown above zero, and savings against what was measured") {
+  const std::string text =
+      run("explain " + kProfile + ".csv --device h200 --ncu-kernel cudnn -i 131072 --quiet").out;
+  CHECK(text.find("MiB") != std::string::npos);
+  CHECK(text.find(" -") == std::string::npos);
+}
+
+TEST_CASE("a report of Nsight Compute is compared as its CSV is") {
+  const std::string point =
+      " --ncu-kernel 'flash_fwd_kernel' --point tokens=65536 head_dim=128 q_tile=128 kv_tile=64 "
+      "ctas_per_sm=2 schedule=grid order=descending";
+  const Run report = run("validate --ncu-csv " + kProfile + ".ncu-rep" + point + " --json --quiet");
+  CHECK(report.exit_code != 2);
+  CHECK(report.out.find("dram_read_bytes") != std::string::npos);
+}
+
 }  // namespace explain_test

@@ -348,4 +348,19 @@ TEST_CASE("reuse: a sample that holds nothing and a stream without end are refus
   }
 }
 
+TEST_CASE("stores hit in the hit rate, as in Nsight Compute's: only loads that read DRAM miss") {
+  const Json result = result_of("reuse -i 65536 -d 128 --device h200");
+  const double misses = double(result["miss_sectors"]) - double(result["sectors"]["o"]);
+  CHECK(double(result["hit_rate"]) == Approx(1 - misses / double(result["sectors"]["total"])).epsilon(1e-12));
+}
+
+TEST_CASE("an order that reads less in the same time is not advised, and is told") {
+  const Json end =
+      conclusion_of("reuse -i 65536 -d 128 --kernel fa2 --l2-bytes 20971520 --device h200 --fidelity timed");
+  const std::string change = end["change"];
+  CHECK(change.find("no other walk is faster") != std::string::npos);
+  CHECK(end["options"].empty());
+  CHECK(end["gain"].is_null());
+}
+
 }  // namespace reuse_test

@@ -3,6 +3,7 @@
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
+#include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "cli/context.hpp"
 #include "cli/output.hpp"
@@ -19,6 +20,7 @@ struct CalibrateFlags {
   Dtype dtype = Dtype::kBf16;
   std::optional<std::string> times;
   std::string ncu_kernel;
+  std::optional<DecimalMark> decimal;
   std::string source;
   std::optional<std::string> save;
   std::int64_t suggestions = 3;
@@ -45,10 +47,11 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--times", &F::times,
            {.value = "FILE",
             .help = "Times of the runs without one, in their order: what NATTEN's profiler printed, or a "
-                    "profile of Nsight Compute (ncu --csv); of several launches for each run the median"});
+                    "profile of Nsight Compute (.ncu-rep or CSV); of several launches for each run the median"});
   rows.add("--ncu-kernel", &F::ncu_kernel,
            {.value = "TEXT",
             .help = "With --times of Nsight Compute: only launches whose kernel name contains TEXT"});
+  rows.add("--decimal", &F::decimal, {.value = "MARK", .help = validate::kDecimalHelp});
   rows.add("--source", &F::source,
            {.value = "TEXT", .help = "Where the runs come from, stored with the costs [the file's name]"});
   rows.add("--save", &F::save,
@@ -87,7 +90,7 @@ int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   question.runs = validate::read_kernel_runs(read_text("runs", flags.runs), flags.runs, defaults);
   if (flags.times)
     validate::add_measured_times(read_text("times", *flags.times), *flags.times, flags.ncu_kernel,
-                                 question.runs);
+                                 question.runs, flags.decimal);
   question.source = flags.source;
   question.suggestions = static_cast<std::size_t>(flags.suggestions);
   const study::CalibrateAnswer answer = study::calibrate(question, context);

@@ -13,6 +13,8 @@ struct ExplainFlags {
   std::string profile;
   std::string ncu_kernel;
   std::optional<std::string> device;
+  std::optional<std::string> family;
+  std::optional<DecimalMark> decimal;
   study::ExplainedProblem given;
   CatalogFiles files;
   OutputFlags output;
@@ -30,6 +32,13 @@ Options<ExplainFlags> explain_rows() {
            {.value = "NAME",
             .help = "Cache and speed of the GPU [the profile's, if it says which]",
             .suggestions = device_names});
+  rows.add(
+      "--as", &F::family,
+      {.value = "FAMILY",
+       .help = "Family of launches whose names tell none, such as fa2, flexattention or triton; any: infer "
+               "tiles and mask",
+       .key = "family"});
+  rows.add("--decimal", &F::decimal, {.value = "MARK", .help = validate::kDecimalHelp});
   rows.group("Profile");
   rows.include(options_of<study::ExplainedProblem>(), &F::given);
   rows.include(device_file_rows(), &F::files);
@@ -40,10 +49,12 @@ int run_explain(const ExplainFlags& flags, Reply& reply) {
   if (flags.profile.empty())
     throw InvalidParameter("profile", "none", "a report of Nsight Compute, or what ncu --csv printed");
   study::Context context = make_context(flags.files);
-  const auto launches = validate::parse_ncu_profile(read_text("profile", flags.profile), flags.profile);
+  const auto launches =
+      validate::parse_ncu_profile(read_text("profile", flags.profile), flags.profile, flags.decimal);
   study::ExplainQuestion question;
   question.given = flags.given;
   question.device = flags.device;
+  question.as = flags.family;
   for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
     if (launch.name.find(flags.ncu_kernel) != std::string::npos)
       question.launches.push_back(std::move(launch));

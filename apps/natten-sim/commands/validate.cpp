@@ -14,7 +14,7 @@
 #include <natten_sim/validate/measure/device_samples.hpp>
 #include <natten_sim/validate/measure/session.hpp>
 #include <natten_sim/validate/record/device_profile.hpp>
-#include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/record/ncu_report.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
 
 #include "cli/context.hpp"
@@ -162,8 +162,8 @@ int run_ncu(Job& job) {
   if (!flags.profile) flags.profile = validate::kProfiledDevice;
   const Point point = parse_point_words(flags.point);
   const Device& device = job.context.catalog.device(*flags.profile);
-  const RecordedRow row = row_of_launches(parse_ncu_csv(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv),
-                                          flags.ncu_kernel, point);
+  const auto launches = parse_ncu_profile(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv, flags.decimal);
+  const RecordedRow row = row_of_launches(launches, flags.ncu_kernel, point);
   Suite suite;
   suite.name = kProfileSuite;
   flags.suites = {suite.name};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/csv_text.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
 
@@ -42,22 +43,12 @@ Json parsed(const std::string& text, const std::string& where) {
 
 }  // namespace
 
-std::vector<std::string> csv_cells(const std::string& line) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      cells.back() += line[++i];
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return cells;
+std::vector<std::string> DiffFile::cells_of(const std::string& line, std::int64_t number) const {
+  std::optional<std::vector<std::string>> cells = csv_cells(line);
+  if (!cells)
+    throw MalformedData("file " + path_ + ", line " + std::to_string(number), "a quote that does not close",
+                        "a line of CSV");
+  return *std::move(cells);
 }
 
 DiffFile::DiffFile(const std::string& path) : path_(path), source_("file", path) {
@@ -68,7 +59,7 @@ DiffFile::DiffFile(const std::string& path) : path_(path), source_("file", path)
     kind_ = ahead_.size() == 1 ? Kind::kLine : ahead_[1].starts_with('{') ? Kind::kLines : Kind::kDocument;
   } else if (is_header(ahead_[0])) {
     kind_ = Kind::kTable;
-    columns_ = csv_cells(ahead_[0]);
+    columns_ = cells_of(ahead_[0], 1);
     ahead_.pop_front();
   }
 }
@@ -105,7 +96,7 @@ bool DiffFile::next(std::string& row) {
 Json DiffFile::parse(const std::string& row, std::int64_t number) const {
   const std::string where = "file " + path_ + ", line " + std::to_string(number);
   if (kind_ != Kind::kTable) return parsed(row, where);
-  const std::vector<std::string> cells = csv_cells(row);
+  const std::vector<std::string> cells = cells_of(row, number);
   if (cells.size() != columns_.size()) {
     throw MalformedData(where, std::to_string(cells.size()) + " cells",
                         std::to_string(columns_.size()) + ", as the header has");

@@ -33,6 +33,8 @@ class DiffFile {
   /// A line of JSON Lines, or of a table as an object by columns. @throws MalformedData naming line `number`,
   /// from 1.
   [[nodiscard]] Json parse(const std::string& row, std::int64_t number) const;
+  /// Cells of a table's line, quotes taken off. @throws MalformedData naming line `number`.
+  [[nodiscard]] std::vector<std::string> cells_of(const std::string& line, std::int64_t number) const;
   /// Of a table.
   [[nodiscard]] const std::vector<std::string>& columns() const { return columns_; }
   /// The line that next() gives next; null at the end.
@@ -48,8 +50,5 @@ class DiffFile {
   std::deque<std::string> ahead_;  ///< lines that were read, and not given; at least one before the end
   std::vector<std::string> columns_;
 };
-
-/// Cells of a line of CSV; quotes are taken off.
-[[nodiscard]] std::vector<std::string> csv_cells(const std::string& line);
 
 }  // namespace natten_sim::cli

@@ -84,7 +84,8 @@ class NamedRows {
   [[nodiscard]] std::string name_of(const Row& row) const {
     const bool table = file_.kind() == DiffFile::Kind::kTable;
     const Json members = table ? Json::object() : members_of_line(row.text, names_);
-    const std::vector<std::string> cells = table ? csv_cells(row.text) : std::vector<std::string>{};
+    const std::vector<std::string> cells =
+        table ? file_.cells_of(row.text, row.number + 2) : std::vector<std::string>{};
     std::string name;
     for (std::size_t i = 0; i < names_.size(); ++i) {
       if (table ? columns_[i] >= cells.size() : !members.contains(names_[i])) return "";

@@ -6,6 +6,7 @@
 #include <natten_sim/study/describe/default_text.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
+#include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "answer_pictures.hpp"
 #include "studies.hpp"
@@ -93,6 +94,7 @@ struct AskedCalibration {
   Dtype dtype = KernelRun{}.dtype;
   std::optional<std::string> times;
   std::string ncu_kernel, source;
+  std::optional<DecimalMark> decimal;
   std::size_t suggestions = study::CalibrateQuestion{}.suggestions;
 };
 
@@ -116,9 +118,10 @@ Keywords<AskedCalibration> calibrate_keywords() {
   rows.add("dtype", &F::dtype, "Element type of runs that state none [default]");
   rows.add("times", &F::times,
            "File with times of the runs without one, in their order: what NATTEN's profiler printed, or a "
-           "profile of Nsight Compute (ncu --csv) [none]");
+           "profile of Nsight Compute (.ncu-rep or CSV) [none]");
   rows.add("ncu_kernel", &F::ncu_kernel,
            "With times of Nsight Compute: only launches whose kernel name contains this text [any]");
+  rows.add("decimal", &F::decimal, validate::kDecimalHelp);
   rows.add("source", &F::source,
            "Where the runs come from, stored with the costs; none: the name of the file");
   rows.add("suggestions", &F::suggestions, "Further runs to suggest for each pass [default]", Echo::kAlways,
@@ -140,7 +143,7 @@ CalibratedRuns answer_calibration(const AskedCalibration& given, const study::Co
   question.runs = validate::read_kernel_runs(asked.runs.text, asked.runs.file, defaults);
   if (asked.times)
     validate::add_measured_times(read_text_file("times", *asked.times), *asked.times, asked.ncu_kernel,
-                                 question.runs);
+                                 question.runs, asked.decimal);
   question.source = asked.source;
   question.suggestions = asked.suggestions;
   return {asked, study::calibrate(question, context)};

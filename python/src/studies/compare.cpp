@@ -7,7 +7,7 @@
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/measure/session.hpp>
-#include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/record/ncu_report.hpp>
 #include <natten_sim/validate/record/sdpa_recording.hpp>
 
 #include "answer_pictures.hpp"
@@ -47,6 +47,7 @@ struct AskedComparison {
   std::string device = "auto";
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
+  std::optional<DecimalMark> decimal;
   PointWords point;
   std::optional<std::string> profile, out, profile_device, view;
   bool resume = false, check_only = false, rows = false;
@@ -76,8 +77,10 @@ Keywords<AskedComparison> comparison_keywords(bool profile) {
   rows.echo_only("device", &F::device);
   add(!profile, "recorded", &F::recorded,
       "Folder with recordings, as `natten-sim validate --out` writes them");
-  add(profile, "ncu_csv", &F::ncu_csv, "A profile that Nsight Compute wrote (ncu --csv), of any kernel");
+  add(profile, "ncu_csv", &F::ncu_csv,
+      "A profile of Nsight Compute (.ncu-rep, or what ncu --csv printed), of any kernel");
   add(profile, "ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
+  add(profile, "decimal", &F::decimal, validate::kDecimalHelp);
   add(profile, "point", &F::point,
       "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
       "than "
@@ -139,7 +142,8 @@ ComparedRecordings explain_profile(const AskedComparison& given, const study::Co
   const Device& device = context.catalog.device(*asked.profile);
   const std::string& path = *asked.ncu_csv;
   const validate::RecordedRow row = validate::row_of_launches(
-      validate::parse_ncu_csv(read_text_file("ncu_csv", path), path), asked.ncu_kernel, point);
+      validate::parse_ncu_profile(read_text_file("ncu_csv", path), path, asked.decimal), asked.ncu_kernel,
+      point);
   validate::Suite suite;
   suite.name = validate::kProfileSuite;
   asked.suites = {suite.name};
@@ -173,9 +177,10 @@ std::vector<Picture<ComparedRecordings>> comparison_pictures(const ComparedRecor
   for (const validate::ComparisonRow& row : asked.comparison.rows) {
     const auto is_its = [&](const auto& picture) { return picture.name == row.counter; };
     if (std::any_of(pictures.begin(), pictures.end(), is_its)) continue;
-    pictures.push_back({row.counter, [counter = row.counter](const ComparedRecordings& found, const study::Context&) {
-                          return counter_svg(report::validation_json(found.recordings, found.comparison), counter);
-                        }});
+    pictures.push_back(
+        {row.counter, [counter = row.counter](const ComparedRecordings& found, const study::Context&) {
+           return counter_svg(report::validation_json(found.recordings, found.comparison), counter);
+         }});
   }
   if (!asked.asked.recorded) return pictures;
   for (const report::ViewKind* kind : report::view_kinds()) {
@@ -243,8 +248,7 @@ void bind_compare(nb::module_& module) {
       [](const ComparisonObject& self, const std::string& name) {
         return frozen(Json(view_of(self.answer(), self.context(), name).rows));
       },
-      nb::arg("name"),
-      nb::sig("def view(self, name: str) -> tuple[natten_sim._record.Record, ...]"),
+      nb::arg("name"), nb::sig("def view(self, name: str) -> tuple[natten_sim._record.Record, ...]"),
       view_doc().c_str());
   type.def(
       "page",
@@ -263,8 +267,7 @@ void bind_compare(nb::module_& module) {
   explaining.doc =
       "Compare a profile of your own kernel with what the models predict for it.\n\n"
       "The profile is what Nsight Compute writes with --csv; no source code and no annotation is needed.";
-  explaining.returns =
-      "as of compare(): `rows` for each counter that the profile has and a model predicts.";
+  explaining.returns = "as of compare(): `rows` for each counter that the profile has and a model predicts.";
   explaining.source = "docs/validation.md.";
   explaining.keywords = comparison_keywords(true);
   explaining.answer = explain_profile;

@@ -14,6 +14,8 @@ struct AskedExplanation {
   std::optional<std::string> profile;
   std::string ncu_kernel;
   std::optional<std::string> device;
+  std::optional<std::string> family;
+  std::optional<DecimalMark> decimal;
   study::ExplainedProblem given;
 };
 
@@ -28,6 +30,9 @@ Keywords<AskedExplanation> explain_keywords() {
   rows.add("profile", &F::profile, "A report of Nsight Compute (.ncu-rep), or what ncu --csv printed of it");
   rows.add("ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
   rows.add("device", &F::device, "Cache and speed of the GPU [the profile's, if it says which]");
+  rows.add("family", &F::family,
+           "Family of launches whose names tell none, such as fa2 or triton; any: infer tiles and mask");
+  rows.add("decimal", &F::decimal, validate::kDecimalHelp);
   return rows.include(keywords_of<study::ExplainedProblem>(), &F::given);
 }
 
@@ -35,8 +40,8 @@ Explanation explain_launches(const AskedExplanation& asked, const study::Context
   if (!asked.profile)
     throw InvalidParameter("profile", "none", "a report of Nsight Compute, or what ncu --csv printed");
   const auto launches =
-      validate::parse_ncu_profile(read_text_file("profile", *asked.profile), *asked.profile);
-  study::ExplainQuestion question{.device = asked.device, .given = asked.given};
+      validate::parse_ncu_profile(read_text_file("profile", *asked.profile), *asked.profile, asked.decimal);
+  study::ExplainQuestion question{.as = asked.family, .device = asked.device, .given = asked.given};
   for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
     if (launch.name.find(asked.ncu_kernel) != std::string::npos)
       question.launches.push_back(std::move(launch));

@@ -80,8 +80,10 @@ class ReuseWalks {
     change.gain = static_cast<double>(end_.read_bytes) / static_cast<double>(change.read_bytes);
     const ReuseResult& first = known_.first;
     if (first.time_ns && other.time_ns) change.time_gain = *first.time_ns / *other.time_ns;
-    if (change.gain >= kWorthwhileSaving && (!end_.change || change.gain > end_.change->gain))
-      end_.change = change;
+    if (change.gain < kWorthwhileSaving) return;
+    const bool moves_time = !change.time_gain || *change.time_gain >= kWorthwhileTime;
+    std::optional<ReuseChange>& best = moves_time ? end_.change : end_.idle;
+    if (!best || change.gain > best->gain) best = change;
   }
 
   ReuseQuestion question_;

@@ -1,6 +1,7 @@
 #include "complete.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <natten_sim/core/checked.hpp>
@@ -219,7 +220,95 @@ class Completion {
   Completed done_;
 };
 
+constexpr std::array<std::int64_t, 5> kQTiles = {128, 64, 256, 192, 32}, kKvTiles = {64, 128, 32, 256, 16};
+constexpr std::int64_t kMostCtas = std::int64_t{1} << 31;
+/// Counters of known problems are within .0001 of the formula; half the tile and twice the heads of a full
+/// mask differ by little more than kSameSectors.
+constexpr double kInferredSectors = 0.0005;
+/// Barriers and statistics beside the tiles.
+constexpr std::int64_t kOtherSharedBytes = 4096;
+
+std::int64_t ctas_of(const ProfiledKernel& launch) {
+  std::int64_t ctas = 1;
+  for (const std::int64_t size : launch.grid) {
+    if (size < 1 || ctas > kMostCtas / size) return 0;
+    ctas *= size;
+  }
+  return ctas;
+}
+
+bool fits_counter(const P& problem, const ProfiledKernel& launch) {
+  if (!launch.l2_read_sectors) return true;
+  return std::abs(loaded_sectors(problem, false) - *launch.l2_read_sectors) <=
+         kInferredSectors * *launch.l2_read_sectors;
+}
+
+/// Whether a Q tile and one to four stages of K and V are what a CTA has of shared memory.
+bool fills_shared(const P& problem, const ProfiledKernel& launch) {
+  if (!launch.shared_bytes) return false;
+  const std::int64_t row = *problem.head_dim * element_bytes(problem.dtype.value_or(Dtype::kBf16));
+  constexpr std::int64_t kMostStages = 4;
+  for (std::int64_t stages = 1; stages <= kMostStages; ++stages) {
+    const std::int64_t bytes = (*problem.q_tile + 2 * stages * *problem.kv_tile) * row;
+    if (*launch.shared_bytes >= bytes && *launch.shared_bytes <= bytes + kOtherSharedBytes) return true;
+  }
+  return false;
+}
+
+/// All tiles and masks that explain the launch, the likeliest first.
+std::vector<P> candidates_of(const ProfiledKernel& launch, const P& given) {
+  std::vector<P> fitting;
+  const std::int64_t ctas = ctas_of(launch);
+  for (const std::int64_t q_tile : kQTiles) {
+    const std::int64_t q_tiles = ceil_divide(*given.seqlen, q_tile);
+    if ((given.q_tile && *given.q_tile != q_tile) || ctas < q_tiles || ctas % q_tiles != 0) continue;
+    P problem = given;
+    problem.q_tile = q_tile;
+    problem.heads = ctas / q_tiles;
+    problem.batch = 1;
+    if (given.heads && *given.heads * given.batch.value_or(1) != *problem.heads) continue;
+    if (*problem.heads > std::int64_t{1} << 20) continue;
+    for (const std::int64_t kv_tile : kKvTiles) {
+      if (given.kv_tile && *given.kv_tile != kv_tile) continue;
+      problem.kv_tile = kv_tile;
+      for (const bool causal : {false, true}) {
+        problem.causal = causal;
+        if ((!given.causal || *given.causal == causal) && fits_counter(problem, launch))
+          fitting.push_back(problem);
+      }
+    }
+  }
+  std::stable_partition(fitting.begin(), fitting.end(),
+                        [&](const P& problem) { return fills_shared(problem, launch); });
+  return fitting;
+}
+
+template <typename T>
+void tell_common(const std::vector<P>& candidates, bool counted, std::optional<T> P::*member,
+                 const char* option, Recognised& found) {
+  const std::optional<T>& first = candidates.front().*member;
+  const bool agreed =
+      std::all_of(candidates.begin(), candidates.end(), [&](const P& each) { return each.*member == first; });
+  tell(found, member, *first, option, agreed && counted ? KnownFrom::kSectors : KnownFrom::kGuessed);
+}
+
 }  // namespace
+
+Recognised infer(const ProfiledKernel& launch, const ExplainedProblem& given) {
+  Recognised found;
+  tell(found, &P::schedule, CtaSchedule::kGrid, "schedule", KnownFrom::kGuessed);
+  tell(found, &P::order, KvOrder::kCyclic, "order", KnownFrom::kGuessed);
+  tell(found, &P::longest_first, false, "longest-first", KnownFrom::kGuessed);
+  if (!given.seqlen || !given.head_dim) return found;
+  const std::vector<P> candidates = candidates_of(launch, given);
+  if (candidates.empty()) return found;
+  const bool counted = launch.l2_read_sectors.has_value();
+  tell_common(candidates, counted, &P::q_tile, "q-tile", found);
+  tell_common(candidates, counted, &P::kv_tile, "kv-tile", found);
+  tell_common(candidates, counted, &P::causal, "causal", found);
+  if (!given.heads) tell_common(candidates, counted, &P::heads, "heads", found);
+  return found;
+}
 
 Completed complete(const Recognised& found, const ProfiledKernel& launch, const ExplainedProblem& given) {
   return Completion(found, launch, given).run();

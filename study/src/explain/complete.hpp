@@ -22,4 +22,11 @@ struct Completed {
 /// missing.
 [[nodiscard]] double loaded_sectors(const ExplainedProblem& problem, bool reloads_q);
 
+/// What grid, shared memory and sectors tell of a launch whose kernel nobody knows, given length and head
+/// dim: its CTAs are the Q tiles of all heads, each with K and V once, whole or up to its own queries. Of all
+/// pairs of tiles and masks whose sectors are those of the counter, members on which they agree are kSectors,
+/// others kGuessed: tiles that fill the shared memory come first, then KV tiles of 64. Schedule and order are
+/// guessed.
+[[nodiscard]] Recognised infer(const ProfiledKernel& launch, const ExplainedProblem& given);
+
 }  // namespace natten_sim::study

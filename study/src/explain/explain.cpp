@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/study/explain.hpp>
 
@@ -99,16 +100,55 @@ void keep_sizes(Recognised& found) {
   if (found.head_dim_upto.value_or(1) < 1) found.head_dim_upto.reset();
 }
 
-/// The family and what it tells; none: not of attention.
-std::optional<std::pair<const Family*, Recognised>> recognise(const ProfiledKernel& launch) {
+using FamilyFound = std::optional<std::pair<const Family*, Recognised>>;
+
+FamilyFound found_of(const Family& family, Recognised found) {
+  keep_sizes(found);
+  return std::pair(&family, std::move(found));
+}
+
+/// The family and what it tells: by the whole name, by a part of it, or as the question says; none: not of
+/// attention.
+FamilyFound recognise(const ProfiledKernel& launch, const ExplainQuestion& question, const Family* as) {
   const std::string plain = plain_name(launch.name);
   for (const Family& family : families()) {
-    if (std::optional<Recognised> found = family.recognise(launch, plain)) {
-      keep_sizes(*found);
-      return std::pair(&family, std::move(*found));
-    }
+    if (std::optional<Recognised> found = family.recognise(launch, plain))
+      return found_of(family, *std::move(found));
   }
-  return std::nullopt;
+  for (const Family& family : families()) {
+    if (family.part != nullptr && launch.name.find(family.part) != std::string::npos)
+      return found_of(family, recognise_launch(*family.launch, launch));
+  }
+  if (as == nullptr) return std::nullopt;
+  if (!as->launch) return found_of(*as, infer(launch, question.given));
+  return found_of(*as, recognise_launch(*as->launch, launch));
+}
+
+/// @throws UnknownName
+const Family* named_family(const std::optional<std::string>& as) {
+  static const Family kAny{kAnyFamily, "a kernel that is not known", nullptr, nullptr};
+  if (!as) return nullptr;
+  if (*as == kAnyFamily) return &kAny;
+  std::vector<std::string> names = {kAnyFamily};
+  for (const Family& family : families()) {
+    if (!family.launch) continue;
+    if (*as == family.name) return &family;
+    names.emplace_back(family.name);
+  }
+  throw UnknownName("as", *as, closest_name(*as, names), joined(names));
+}
+
+/// Keeps the longest launches, one a name.
+void add_other(const ProfiledKernel& launch, ExplainAnswer& answer) {
+  std::vector<ProfiledKernel>& others = answer.others;
+  const bool known = std::any_of(others.begin(), others.end(),
+                                 [&](const ProfiledKernel& each) { return each.name == launch.name; });
+  if (known) return;
+  const auto shorter = [](const ProfiledKernel& a, const ProfiledKernel& b) {
+    return a.time_ns.value_or(0) > b.time_ns.value_or(0);
+  };
+  others.insert(std::upper_bound(others.begin(), others.end(), launch, shorter), launch);
+  if (others.size() > kMaxOtherNames) others.pop_back();
 }
 
 ExplainedKernel explained(const Family& family, const Recognised& found, const ProfiledKernel& launch,
@@ -165,15 +205,17 @@ ExplainAnswer explain(const ExplainQuestion& question, const Context& context) {
     if (device == nullptr) device = device_of(launch, context.catalog);
   }
   if (device != nullptr) answer.device = device->name;
+  const Family* const as = named_family(question.as);
   const auto groups = grouped_launches(question.launches);
   std::size_t done = 0;
   for (const auto& group : groups) {
     const ProfiledKernel launch = middle_of(group);
-    if (const auto found = recognise(launch)) {
+    if (const auto found = recognise(launch, question, as)) {
       answer.kernels.push_back(explained(*found->first, found->second, launch, question, device, context));
       answer.kernels.back().launches = static_cast<std::int64_t>(group.size());
     } else {
       answer.other_launches += static_cast<std::int64_t>(group.size());
+      add_other(launch, answer);
       if (answer.other_names.size() < kMaxOtherNames &&
           std::find(answer.other_names.begin(), answer.other_names.end(), launch.name) ==
               answer.other_names.end())

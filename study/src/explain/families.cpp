@@ -5,20 +5,38 @@
 namespace natten_sim::study {
 
 const std::vector<Family>& families() {
+  // Axes of the grid: (Q tiles, batch, heads), (Q tiles, heads, batch), (Q tiles, heads of all batches).
+  constexpr FamilyLaunch kBatchFirst{.q_tiles = 0, .heads = 2, .batch = 1},
+      kHeadsFirst{.q_tiles = 0, .heads = 1, .batch = 2}, kAllHeads{.q_tiles = 0, .heads = 1, .batch = {}},
+      kNoGrid{.q_tiles = {}, .heads = {}, .batch = {}};
+  constexpr auto walking = [](FamilyLaunch launch, KvOrder order, bool reloads_q = false) {
+    launch.order = order;
+    launch.reloads_q = reloads_q;
+    return launch;
+  };
   static const std::vector<Family> kFamilies = {
       {"backward", "backward attention", nullptr, recognise_backward},
-      {"fa2", "FlashAttention-2 forward", "fa2", recognise_fa2},
+      {"fa2", "FlashAttention-2 forward", "fa2", recognise_fa2, "flash_fwd_kernel",
+       walking(kBatchFirst, KvOrder::kDescending)},
       {"fa2-splits", "FlashAttention-2 forward, keys in parts", nullptr, recognise_fa2_splits},
-      {"fa3", "FlashAttention-3 forward", "fa3", recognise_fa3},
-      {"fa4", "FlashAttention-4 forward", nullptr, recognise_fa4},
-      {"cudnn", "cuDNN forward", "cudnn", recognise_cudnn},
-      {"efficient", "PyTorch's memory-efficient forward", nullptr, recognise_efficient},
-      {"flexattention", "FlexAttention forward", "flexattention", recognise_flex},
+      {"fa3", "FlashAttention-3 forward", "fa3", recognise_fa3, "CollectiveMainloopFwdSm90",
+       walking(kNoGrid, KvOrder::kDescending)},
+      {"fa1", "FlashAttention-1 forward", nullptr, recognise_fa1},
+      {"fa4", "FlashAttention-4 forward", nullptr, recognise_fa4, nullptr,
+       walking(kNoGrid, KvOrder::kDescending)},
+      {"cudnn", "cuDNN forward", "cudnn", recognise_cudnn, nullptr, kNoGrid},
+      {"efficient", "PyTorch's memory-efficient forward", nullptr, recognise_efficient, nullptr,
+       walking(kHeadsFirst, KvOrder::kCyclic, true)},
+      {"xformers-splits", "xFormers' forward, keys in parts", nullptr, recognise_xformers_splits},
+      {"flashinfer", "FlashInfer's prefill", nullptr, recognise_flashinfer, nullptr,
+       FamilyLaunch{.q_tiles = 0, .heads = 2, .batch = {}}},
+      {"sageattention", "SageAttention forward", nullptr, recognise_sage, nullptr, kHeadsFirst},
+      {"flexattention", "FlexAttention forward", "flexattention", recognise_flex, nullptr, kBatchFirst},
       {"hopper-fna", "NATTEN's hopper-fna forward", nullptr, recognise_hopper_fna},
       {"cutlass-fna", "NATTEN's cutlass-fna forward", nullptr, recognise_cutlass_fna},
       {"ours", "natten-sim's attention", nullptr, recognise_ours},
       {"ours-forward", "natten-sim's forward on Hopper", nullptr, recognise_ours_forward},
-      {"triton", "a Triton forward", nullptr, recognise_triton},
+      {"triton", "a Triton forward", nullptr, recognise_triton, nullptr, kAllHeads},
   };
   return kFamilies;
 }
@@ -32,6 +50,18 @@ void tell_walk(Recognised& found, CtaSchedule schedule, KvOrder order) {
   tell(found, &ExplainedProblem::schedule, schedule, "schedule", KnownFrom::kFamily);
   tell(found, &ExplainedProblem::order, order, "order", KnownFrom::kFamily);
   tell(found, &ExplainedProblem::longest_first, false, "longest-first", KnownFrom::kFamily);
+}
+
+Recognised recognise_launch(const FamilyLaunch& family, const ProfiledKernel& launch) {
+  Recognised found;
+  if (family.q_tiles) found.q_tiles = launch.grid[*family.q_tiles];
+  if (family.heads)
+    tell(found, &ExplainedProblem::heads, launch.grid[*family.heads], "heads", KnownFrom::kGrid);
+  if (family.batch)
+    tell(found, &ExplainedProblem::batch, launch.grid[*family.batch], "batch-size", KnownFrom::kGrid);
+  tell_walk(found, CtaSchedule::kGrid, family.order);
+  found.reloads_q = family.reloads_q;
+  return found;
 }
 
 std::optional<Dtype> dtype_in(std::string_view text) {

@@ -21,6 +21,14 @@ struct Recognised {
   std::optional<std::string> unmodelled;
 };
 
+/// What a family's launches have in common, whatever their names tell: axes of the grid, and the walk. An
+/// axis of heads alone has those of all batches.
+struct FamilyLaunch {
+  std::optional<std::size_t> q_tiles, heads, batch;
+  KvOrder order = KvOrder::kCyclic;
+  bool reloads_q = false;
+};
+
 /// Attention kernels with one way to write their names. To add one: a file in families/ and its row in
 /// families.cpp.
 struct Family {
@@ -29,7 +37,12 @@ struct Family {
   const char* catalog_kernel;  ///< whose speed is known by this name; null: none
   /// `plain` is plain_name() of the launch's. Not of this family: nothing.
   std::optional<Recognised> (*recognise)(const ProfiledKernel& launch, std::string_view plain);
+  /// Part of its kernels' names, cut or mangled; null: not known by it.
+  const char* part = nullptr;
+  std::optional<FamilyLaunch> launch = {};  ///< none: cannot be told without a name
 };
+/// What the family's grid and walk tell of a launch whose name tells nothing more.
+[[nodiscard]] Recognised recognise_launch(const FamilyLaunch& family, const ProfiledKernel& launch);
 
 [[nodiscard]] const std::vector<Family>& families();
 
@@ -54,12 +67,16 @@ void tell_walk(Recognised& found, CtaSchedule schedule, KvOrder order);
 // families/
 [[nodiscard]] std::optional<Recognised> recognise_fa2(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_fa2_splits(const ProfiledKernel&, std::string_view);
+[[nodiscard]] std::optional<Recognised> recognise_fa1(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_fa3(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_fa4(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_cudnn(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_efficient(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_flex(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_triton(const ProfiledKernel&, std::string_view);
+[[nodiscard]] std::optional<Recognised> recognise_flashinfer(const ProfiledKernel&, std::string_view);
+[[nodiscard]] std::optional<Recognised> recognise_sage(const ProfiledKernel&, std::string_view);
+[[nodiscard]] std::optional<Recognised> recognise_xformers_splits(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_hopper_fna(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_cutlass_fna(const ProfiledKernel&, std::string_view);
 [[nodiscard]] std::optional<Recognised> recognise_ours(const ProfiledKernel&, std::string_view);

@@ -94,11 +94,14 @@ class Walks {
 
 void add_changes(const Walks& walks, const std::optional<double>& now, ExplainedKernel& kernel) {
   if (!now) return;
+  const double read = kernel.read->measured_bytes.value_or(*now);
+  const double least = std::min(kernel.read->compulsory_bytes, read);
   const auto add = [&](const ReuseQuestion& varied, ExplainedChange change) {
     const std::optional<double> bytes = walks.ask(varied);
     if (!bytes) return;
     change.predicted_bytes = *bytes;
     change.saved_share = 1 - *bytes / *now;
+    change.expected_bytes = std::max(least, read * *bytes / *now);
     if (*now >= kWorthwhile * *bytes) kernel.changes.push_back(change);
   };
   const ReuseQuestion& question = walks.question();

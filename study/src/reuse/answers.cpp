@@ -16,8 +16,7 @@ Progress part_of(const Progress& progress, int index, int parts) {
 
 void set_misses(const MissSectors& misses, std::int64_t sector_bytes, ReuseResult& result) {
   result.miss_sectors = misses.loads + misses.stores;
-  result.hit_rate =
-      1.0 - static_cast<double>(*result.miss_sectors) / static_cast<double>(result.sectors.total);
+  result.hit_rate = 1.0 - static_cast<double>(misses.loads) / static_cast<double>(result.sectors.total);
   result.dram_read_bytes = checked_multiply(misses.loads, sector_bytes, "dram_read_bytes");
 }
 

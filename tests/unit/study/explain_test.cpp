@@ -272,4 +272,81 @@ TEST_CASE("explain: a launch on an unknown GPU asks for the device, a bad option
   CHECK_THROWS_AS(explain(question, explaining_context()), UnknownName);
 }
 
+TEST_CASE("explain: a name that is cut or mangled still tells the family, whose grid tells batch and heads") {
+  for (const char* name : {"void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<(int)128, (int)1",
+                           "_ZN13pytorch_flash16flash_fwd_kernelI23Flash_fwd_kernel_traitsILi128ELi128E"}) {
+    const ExplainAnswer answer = explained(launched(name, {512, 2, 3}, 128), {.q_tile = 128, .kv_tile = 64});
+    REQUIRE(answer.kernels.size() == 1);
+    CHECK(answer.kernels.front().family == "fa2");
+    CHECK(answer.kernels.front().problem.batch == 2);
+    CHECK(answer.kernels.front().problem.heads == 3);
+    CHECK(answer.kernels.front().problem.order == KvOrder::kDescending);
+    CHECK(answer.kernels.front().missing == std::vector<std::string>{"dim"});
+  }
+}
+
+TEST_CASE("explain: FlashInfer's traits have tiles in rows of instructions, its grid Q tiles and KV heads") {
+  const std::string name =
+      "void flashinfer::SinglePrefillWithKVCacheKernel<flashinfer::KernelTraits<(flashinfer::MaskMode)1, "
+      "(unsigned int)128, (unsigned int)2, (unsigned int)4, (unsigned int)8, (unsigned int)8, (unsigned "
+      "int)4, "
+      "(unsigned int)1, (flashinfer::PosEncodingMode)0, __nv_bfloat16, __nv_bfloat16>, Params>(T2)";
+  const ExplainedKernel kernel = explained(launched(name, {64, 1, 8}, 128)).kernels.at(0);
+  CHECK(kernel.family == "flashinfer");
+  CHECK(kernel.problem.q_tile == 128);
+  CHECK(kernel.problem.kv_tile == 64);    // 4 instructions of 16 rows, one warp over KV
+  CHECK(kernel.problem.head_dim == 128);  // 8 of 16
+  CHECK(kernel.problem.causal == true);
+  CHECK(kernel.problem.heads == 8);
+  CHECK(explained(launched(name, {64, 4, 8}, 128)).kernels.at(0).unmodelled.has_value());
+  CHECK(explained(launched("flashinfer::BatchPrefillWithPagedKVCacheKernel<T>", {1, 1, 1}, 128))
+            .kernels.at(0)
+            .unmodelled.has_value());
+}
+
+TEST_CASE("explain: SageAttention, FlashAttention-1 and xFormers' parts are known by name") {
+  const std::string sage =
+      "void qk_int_sv_f8_attn_kernel<(unsigned int)128, (unsigned int)64, (unsigned int)32, (unsigned "
+      "int)64, "
+      "(unsigned int)128, (DataType)1, (QuantGranularity)2>(signed char*)";
+  const ExplainedKernel kernel = explained(launched(sage, {16, 24, 2}, 128)).kernels.at(0);
+  CHECK(kernel.family == "sageattention");
+  CHECK(kernel.problem.q_tile == 128);
+  CHECK(kernel.problem.kv_tile == 64);
+  CHECK(kernel.problem.head_dim == 128);
+  CHECK(kernel.problem.heads == 24);
+  CHECK(kernel.problem.batch == 2);
+  CHECK_FALSE(kernel.unmodelled);
+  std::string two_bytes = sage;
+  two_bytes.replace(two_bytes.find("sv_f8"), 5, "sv_f16");
+  CHECK(explained(launched(two_bytes, {16, 24, 2}, 128)).kernels.at(0).unmodelled.has_value());
+  const ExplainedKernel first =
+      explained(
+          launched("void fmha_fwd_loop_kernel<FMHA_kernel_traits<(int)256, (int)64, (int)16, (int)1, (int)4, "
+                   "(unsigned int)8>, (bool)0, (bool)0>(FMHA_fprop_params)",
+                   {2, 8, 1}, 128))
+          .kernels.at(0);
+  CHECK(first.family == "fa1");
+  CHECK(first.problem.kv_tile == 256);
+  CHECK(first.problem.head_dim == 64);
+  CHECK(first.unmodelled.has_value());
+  CHECK(explained(launched("_fwd_kernel_splitK", {1, 1, 1}, 128)).kernels.at(0).family == "xformers-splits");
+  CHECK(explained(launched("_attn_fwd_tma", {64, 8, 1}, 128)).kernels.at(0).family == "triton");
+}
+
+TEST_CASE("explain: what another walk saves is told against what was measured") {
+  // Measured on an H200: 131,072 tokens, causal, 7.9 GB read, 96 MiB compulsory.
+  ProfiledKernel launch = launched(fa2_name(true, true), {1024, 1, 1}, 128, 1075841988.0);
+  launch.dram_read_bytes = 7907946000.0;
+  launch.time_ns = 13.6e6;
+  launch.ctas_per_sm = 2;
+  const ExplainedKernel kernel = explained(launch).kernels.at(0);
+  REQUIRE(!kernel.changes.empty());
+  for (const ExplainedChange& change : kernel.changes) {
+    CHECK(change.expected_bytes ==
+          Approx(std::max(kernel.read->compulsory_bytes, 7907946000.0 * (1 - change.saved_share))));
+    CHECK(change.expected_bytes < 7907946000.0);
+  }
+}
+
 }  // namespace explain_test

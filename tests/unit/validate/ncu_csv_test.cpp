@@ -1,8 +1,13 @@
 // Nsight Compute's CSV in its two shapes, and what it may be damaged by.
+#include <algorithm>
+#include <array>
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "catch.hpp"
@@ -82,9 +87,8 @@ TEST_CASE("a count beyond 64 bits is refused, before and after its unit") {
   CHECK_THROWS_AS(dram_bytes("byte", "9100000000000000000"), MalformedData);
 }
 
-TEST_CASE("a decimal comma is refused, not read as thousands") {
-  for (const char* value : {"1.234,5", "1,5", "12,34", ",123", "1234,567", "1,2345", "1,,234", "1,234,56",
-                            "-1", "1e30", "inf", "0x10", "1 234", "1.2.3", "+1"}) {
+TEST_CASE("numbers that no locale prints, and units of nothing, are refused") {
+  for (const char* value : {",123", "1,,234", "1,234,56", "-1", "1e30", "inf", "0x10", "1.2.3", "+1"}) {
     INFO(value);
     CHECK_THROWS_AS(dram_bytes("byte", value), MalformedData);
   }
@@ -92,6 +96,140 @@ TEST_CASE("a decimal comma is refused, not read as thousands") {
     INFO(unit);
     CHECK_THROWS_AS(dram_bytes(unit, "1"), MalformedData);
   }
+}
+
+/// A details page with these rows of "metric,unit,value".
+std::vector<ProfiledLaunch> launches_of(const std::vector<std::array<std::string, 3>>& rows,
+                                        std::optional<DecimalMark> decimal = {}) {
+  std::string text;
+  for (const auto& [metric, unit, value] : rows)
+    text += "\"0\",\"1\",\"k\",\"" + metric + "\",\"" + unit + "\",\"" + value + "\"\n";
+  return parse_ncu_csv(details(text), "p.csv", decimal);
+}
+
+TEST_CASE("the decimal mark is decided once for a file, from all its values") {
+  // 1.234,5 has one reading; so the point of the first row separates thousands.
+  const auto european = launches_of(
+      {{"gpu__time_duration.sum", "us", "351.328"}, {"dram__bytes_read.sum", "Mbyte", "1.234,5"}})[0];
+  CHECK(european.counters.at("gpu_time_ns") == 351328e3);
+  CHECK(european.counters.at("dram_read_bytes") == 1234.5e6);
+  const auto english =
+      launches_of({{"gpu__time_duration.sum", "us", "351.328"}, {"some__metric.avg", "", "0.5"}})[0];
+  CHECK(english.counters.at("gpu_time_ns") == 351328);
+  // A number of the other locale in the same file is no number.
+  CHECK_THROWS_AS(launches_of({{"some__metric.avg", "", "0.5"}, {"dram__bytes_read.sum", "byte", "1.234,5"}}),
+                  MalformedData);
+}
+
+TEST_CASE("whole units decide where digits do not: 351.328 ns are 351 thousand") {
+  CHECK(launches_of({{"gpu__time_duration.sum", "ns", "351.328"}})[0].counters.at("gpu_time_ns") == 351328);
+  CHECK(launches_of({{"gpu__time_duration.sum", "ns", "351,328"}})[0].counters.at("gpu_time_ns") == 351328);
+  // No CTA has 65 MB of shared memory.
+  CHECK(launches_of({{"Dynamic Shared Memory Per Block", "Kbyte/block", "65,536"}})[0].shared_bytes == 65536);
+}
+
+TEST_CASE("where nothing decides, the file is refused by the name of the option, which then decides") {
+  const std::vector<std::array<std::string, 3>> rows = {{"gpu__time_duration.sum", "us", "351.328"}};
+  try {
+    (void)launches_of(rows);
+    FAIL("accepted");
+  } catch (const MalformedData& error) {
+    CHECK(std::string(error.what()).find("decimal") != std::string::npos);
+    CHECK(std::string(error.what()).find("p.csv:2") != std::string::npos);
+  }
+  CHECK(launches_of(rows, DecimalMark::kPoint)[0].counters.at("gpu_time_ns") == 351328);
+  CHECK(launches_of(rows, DecimalMark::kComma)[0].counters.at("gpu_time_ns") == 351328e3);
+  // Units that tell both are a doubt too.
+  CHECK_THROWS_AS(
+      launches_of({{"gpu__time_duration.sum", "ns", "351.328"}, {"dram__bytes_read.sum", "byte", "1,234"}}),
+      MalformedData);
+}
+
+TEST_CASE("a metric's row may end after its value, where rows of rules fill all columns") {
+  const std::string header =
+      "\"ID\",\"Kernel Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\",\"Rule Name\",\"Rule Type\"\n";
+  const std::string rule = "\"0\",\"k\",\"\",\"\",\"\",\"Occupancy\",\"OPT\"\n";
+  for (const char* end : {"", ",", ",,"}) {
+    const std::string row = "\"0\",\"k\",\"dram__bytes_read.sum\",\"Gbyte\",\"0.084036\"" + std::string(end);
+    const auto launches = parse_ncu_csv(header + row + "\n" + rule, "p.csv");
+    REQUIRE(launches.size() == 1);
+    CHECK(launches[0].counters.at("dram_read_bytes") == Approx(84036e3));
+  }
+  CHECK_THROWS_AS(parse_ncu_csv(header + "\"0\",\"k\",\"dram__bytes_read.sum\",\"Gbyte\"\n", "p.csv"),
+                  MalformedData);
+  CHECK_THROWS_AS(parse_ncu_csv(header + rule.substr(0, rule.size() - 1) + ",\"more\"\n", "p.csv"),
+                  MalformedData);
+}
+
+TEST_CASE("lines that are no rows are skipped before, between and after the table") {
+  const std::string rows = details("0,1,k,dram__bytes_read.sum,byte,10\n");
+  for (const char* line :
+       {"Done, in 3 s\n", "Loss 0.5\n", "==PROF== Disconnected, \"bye\n", "a \" quote\n", "100\n"}) {
+    INFO(line);
+    const auto launches = parse_ncu_csv(line + rows + line, "p.csv");
+    REQUIRE(launches.size() == 1);
+    CHECK(launches[0].counters.at("dram_read_bytes") == 10);
+  }
+}
+
+TEST_CASE("values by instance, in parentheses after the sum, are left out") {
+  CHECK(launches_of({{"dram__bytes_read.sum", "Gbyte", "0.084 (1; 2; 3)"}})[0].counters.at(
+            "dram_read_bytes") == Approx(84e6));
+  const std::string raw = "\"ID\",\"Kernel Name\",\"dram__bytes_read.sum\"\n\"\",\"\",\"byte\"\n";
+  CHECK(parse_ncu_csv(raw + "\"0\",\"k\",\"6 (1; 2; 3)\"\n", "p.csv")[0].counters.at("dram_read_bytes") == 6);
+}
+
+TEST_CASE("semicolons and tabs separate cells as well as commas") {
+  for (const char separator : {';', '\t'}) {
+    std::string text = details("0,1,k,dram__bytes_read.sum,Kbyte,1.5\n");
+    std::replace(text.begin(), text.end(), ',', separator);
+    CHECK(parse_ncu_csv(text, "p.csv")[0].counters.at("dram_read_bytes") == 1500);
+    std::string raw = kRaw;
+    std::replace(raw.begin(), raw.end(), ',', separator);
+    CHECK(parse_ncu_csv(raw, "p.csv")[1].counters.at("l2_read_sectors") == 300);
+  }
+  // So decimal commas need no quotes.
+  const std::string european =
+      "ID;Process ID;Kernel Name;Metric Name;Metric Unit;Metric "
+      "Value\n0;1;k;dram__bytes_read.sum;Mbyte;1,5\n";
+  CHECK(parse_ncu_csv(european, "p.csv")[0].counters.at("dram_read_bytes") == 1.5e6);
+}
+
+TEST_CASE("metrics that count the same by another name are kept") {
+  const auto sectors = launches_of({{"dram__sectors_read.sum", "sector", "10"},
+                                    {"dram__sectors_write.sum", "Ksector", "2"},
+                                    {"Duration", "ms", "7.90"}})[0];
+  CHECK(sectors.counters.at("dram_read_bytes") == 320);
+  CHECK(sectors.counters.at("dram_write_bytes") == 64000);
+  CHECK(sectors.counters.at("gpu_time_ns") == Approx(7.9e6));
+  // The bytes themselves come first, wherever they stand.
+  const std::array<std::string, 3> bytes = {"dram__bytes_read.sum", "byte", "321"};
+  const std::array<std::string, 3> of_sectors = {"dram__sectors_read.sum", "sector", "10"};
+  CHECK(launches_of({bytes, of_sectors})[0].counters.at("dram_read_bytes") == 321);
+  CHECK(launches_of({of_sectors, bytes})[0].counters.at("dram_read_bytes") == 321);
+}
+
+TEST_CASE("bytes read and written together are kept, and tell the reads beside the writes") {
+  const auto alone = launches_of({{"dram__bytes.sum", "byte", "100"}})[0];
+  CHECK(alone.dram_bytes == 100);
+  CHECK(alone.counters.empty());
+  const auto both =
+      launches_of({{"dram__bytes.sum", "byte", "100"}, {"dram__bytes_write.sum", "byte", "30"}})[0];
+  CHECK(both.counters.at("dram_read_bytes") == 70);
+  CHECK(profiled_kernels({alone})[0].dram_bytes == 100);
+}
+
+TEST_CASE("measured runs take their time from a details page's Duration, and from a report") {
+  const std::string page =
+      "\"ID\",\"Kernel Name\",\"Section Name\",\"Metric Name\",\"Metric Unit\",\"Metric Value\"\n"
+      "\"1\",\"FnaForward\",\"GPU Speed Of Light Throughput\",\"Duration\",\"ms\",\"7.90\"\n";
+  std::vector<KernelRun> runs(1);
+  add_measured_times(page, "p.csv", "Fna", runs);
+  CHECK(runs[0].ms == Approx(7.90));
+  std::vector<KernelRun> of_report(1);
+  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/attention-h200.ncu-rep";
+  add_measured_times(read_text("times", path), path, "flash_fwd_kernel", of_report);
+  CHECK(of_report[0].ms.value() > 0);
 }
 
 TEST_CASE("percent becomes a fraction, any time nanoseconds") {

@@ -5,7 +5,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/measure/timing.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
-#include <natten_sim/validate/record/ncu_csv.hpp>
+#include <natten_sim/validate/record/ncu_report.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
 namespace natten_sim::validate {
@@ -19,11 +19,13 @@ struct TimedLaunch {
 
 /// The launches of a profile, in order.
 std::vector<TimedLaunch> profiled_launches(std::string_view text, const std::string& where,
-                                           const std::string& kernel) {
+                                           const std::string& kernel, std::optional<DecimalMark> decimal) {
   std::vector<TimedLaunch> launches;
-  for (const double ms : profiler_times_ms(text)) launches.push_back({ms, ""});
+  if (!is_ncu_report(text)) {
+    for (const double ms : profiler_times_ms(text)) launches.push_back({ms, ""});
+  }
   if (!launches.empty()) return launches;
-  for (const ProfiledLaunch& launch : parse_ncu_csv(text, where)) {
+  for (const ProfiledLaunch& launch : parse_ncu_profile(text, where, decimal)) {
     const auto duration = launch.counters.find("gpu_time_ns");
     if (launch.kernel.find(kernel) == std::string::npos || duration == launch.counters.end()) continue;
     launches.push_back({1e-6 * duration->second, launch.kernel});
@@ -82,8 +84,8 @@ std::vector<KernelRun> read_kernel_runs(std::string_view text, const std::string
 }
 
 void add_measured_times(std::string_view text, const std::string& where, const std::string& kernel,
-                        std::vector<KernelRun>& runs) {
-  const std::vector<TimedLaunch> times = profiled_launches(text, where, kernel);
+                        std::vector<KernelRun>& runs, std::optional<DecimalMark> decimal) {
+  const std::vector<TimedLaunch> times = profiled_launches(text, where, kernel, decimal);
   const auto wanted = static_cast<std::size_t>(
       std::count_if(runs.begin(), runs.end(), [](const KernelRun& run) { return !run.ms; }));
   if (wanted == 0 || times.empty() || times.size() % wanted != 0) {

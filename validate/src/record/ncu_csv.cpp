@@ -4,77 +4,24 @@
 #include <set>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/files.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
+#include <natten_sim/io/csv_text.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
-#include "launch_attributes.hpp"
+#include "ncu_table.hpp"
+#include "profile_metrics.hpp"
 
 namespace natten_sim::validate {
 namespace {
 
-using Cells = std::vector<std::string>;
 constexpr double kMaxCount = 9e18;  // and so in 64 bits
 
-/// Cells of one CSV line: quoted or not, doubled quotes inside quotes; empty when a quote does not close. ncu
-/// breaks no line inside a cell.
-std::optional<Cells> split_line(std::string_view line) {
-  Cells cells(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (quoted && c == '"' && i + 1 < line.size() && line[i + 1] == '"') {
-      cells.back() += '"';
-      ++i;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  return quoted ? std::nullopt : std::optional(cells);
-}
-
-/// The next line without its end, "\n" or "\r\n".
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = std::min(text.find('\n'), text.size());
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  if (line.ends_with('\r')) line.remove_suffix(1);
-  return line;
-}
-
-std::optional<std::size_t> column_of(const Cells& header, std::string_view name) {
-  const auto found = std::find(header.begin(), header.end(), name);
-  if (found == header.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - header.begin());
-}
-
-/// The digits without thousands separators; empty when commas stand elsewhere, as decimal commas do.
-std::string without_separators(const std::string& text) {
-  const std::size_t point = std::min(text.find('.'), text.size());
-  const std::size_t first = text.find(',');
-  if (first == std::string::npos) return text;
-  std::string digits;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const bool separates = i < point && i >= first && (point - i) % 4 == 0;
-    if ((text[i] == ',') != separates) return "";
-    if (text[i] != ',') digits += text[i];
-  }
-  return first >= 1 && first <= 3 ? digits : "";
-}
-
-double parse_value(const std::string& text, const std::string& where) {
-  const std::string digits = without_separators(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  if (error != std::errc{} || end != digits.data() + digits.size() || !(value >= 0 && value <= kMaxCount)) {
-    throw MalformedData(where, "'" + text + "'",
-                        "a count, with '.' before decimals and ',' between thousands if anywhere");
-  }
-  return value;
+double parse_value(const std::string& text, DecimalMark mark, const std::string& where) {
+  const std::optional<double> value = localised_number(text, mark);
+  if (value && *value <= kMaxCount) return *value;
+  throw MalformedData(where, "'" + text + "'",
+                      mark == DecimalMark::kPoint
+                          ? "a count, with '.' before decimals and ',' between thousands if anywhere"
+                          : "a count, with ',' before decimals and '.' between thousands if anywhere");
 }
 
 /// What ncu writes where it has no value.
@@ -85,7 +32,7 @@ bool is_absent(const std::string& value) {
 
 /// Factor from ncu's unit to the table's before scaling: decimal prefixes of bytes and sectors, times to ns;
 /// fractions are in percent.
-double unit_factor(const std::string& unit, const CounterSpec& spec, const std::string& where) {
+double unit_factor(const std::string& unit, const ProfileMetric& spec, const std::string& where) {
   static const std::map<std::string, double> kTimes = {{"ns", 1},        {"nsecond", 1}, {"us", 1e3},
                                                        {"usecond", 1e3}, {"ms", 1e6},    {"msecond", 1e6},
                                                        {"s", 1e9},       {"second", 1e9}};
@@ -120,113 +67,121 @@ std::array<std::int64_t, 3> three_of(const std::string& text) {
 
 /// Values of launches, which come with units of their own: "65.54", "Kbyte/block".
 void keep_attribute(ProfiledLaunch& launch, const std::string& name, const std::string& unit,
-                    const std::string& value, const std::string& where) {
+                    const std::string& value, DecimalMark mark, const std::string& where) {
   store_attribute_text(name, value, launch);
   if (!is_attribute(name) || is_absent(value)) return;
   const double factor = unit.starts_with("Kbyte") ? 1e3 : unit.starts_with("Mbyte") ? 1e6 : 1;
-  store_attribute(name, parse_value(value, where) * factor, launch);
+  store_attribute(name, parse_value(value, mark, where) * factor, launch);
 }
 
 void store(ProfiledLaunch& launch, const std::string& metric, const std::string& unit,
-           const std::string& value, const std::string& where) {
-  keep_attribute(launch, metric, unit, value, where);
-  const CounterSpec* const spec = find_metric(metric);
-  if (spec == nullptr || is_absent(value)) return;
-  const double scaled = parse_value(value, where) * unit_factor(unit, *spec, where) * spec->scale;
+           const std::string& value, DecimalMark mark, const std::string& where) {
+  keep_attribute(launch, metric, unit, value, mark, where);
+  const std::optional<ProfileMetric> known = find_profile_metric(metric);
+  if (!known || is_absent(value)) return;
+  const double scaled = parse_value(value, mark, where) * unit_factor(unit, *known, where) * known->scale;
   if (scaled > kMaxCount) throw MalformedData(where, value + " " + unit, "a count of 64 bits");
-  launch.counters[std::string(spec->label)] = scaled;
+  store_metric(*known, scaled, launch);
 }
 
-struct Header {
-  Cells cells;
-  std::size_t id = 0;
-  std::size_t kernel = 0;
-  std::optional<std::size_t> process, grid, block;
-  std::optional<std::size_t> metric, unit, value;  // of the details page
-  std::optional<Cells> units;                      // of the raw page: its second row
+/// What the unit makes of a doubtful number: bytes, sectors and nanoseconds are whole ones, and no CTA has a
+/// megabyte of shared memory.
+std::optional<DecimalMark> mark_by_unit(const std::string& metric, const std::string& unit,
+                                        const DecimalEvidence& doubtful) {
+  const bool counted = unit == "byte" || unit == "sector" || unit == "ns" || unit == "nsecond";
+  if (counted && find_profile_metric(metric)) return doubtful.mark;
+  if (unit != "Kbyte/block") return std::nullopt;
+  return doubtful.mark == DecimalMark::kPoint ? DecimalMark::kComma : DecimalMark::kPoint;
+}
 
-  [[nodiscard]] bool details() const { return metric && unit && value; }
+/// The locale of a file: that of the first value which has one reading only; else that which units tell; else
+/// nothing that is kept may hang on it.
+class DecimalDecision {
+ public:
+  void take(const NcuTable& table, const std::string& metric, const std::string& unit,
+            const std::string& value) {
+    const bool kept = find_profile_metric(metric) || is_attribute(metric);
+    const bool is_value = kept || table.header().details() || metric.find("__") != std::string::npos;
+    if (decided_ || !is_value) return;
+    const DecimalEvidence evidence = decimal_evidence(value);
+    if (evidence.kind == DecimalEvidence::Kind::kDecided) decided_ = evidence.mark;
+    if (evidence.kind != DecimalEvidence::Kind::kDoubtful) return;
+    const std::optional<DecimalMark> told = mark_by_unit(metric, unit, evidence);
+    if (told && !by_unit_) by_unit_ = told;
+    const bool open = told ? told != by_unit_ : kept;
+    if (open && doubtful_place_.empty()) doubtful_ = value, doubtful_place_ = table.place();
+    contradicted_ = contradicted_ || (told && told != by_unit_);
+  }
+  [[nodiscard]] bool is_decided() const { return decided_.has_value(); }
+  /// @throws MalformedData where it is in doubt.
+  [[nodiscard]] DecimalMark mark() const {
+    if (decided_) return *decided_;
+    if (by_unit_ && !contradicted_) return *by_unit_;
+    if (doubtful_place_.empty()) return DecimalMark::kPoint;
+    throw MalformedData(doubtful_place_, "'" + doubtful_ + "', which no other number of the file makes clear",
+                        "with " + mention("decimal") + " point or comma: what stands before decimals");
+  }
+
+ private:
+  std::optional<DecimalMark> decided_, by_unit_;
+  bool contradicted_ = false;  // units tell both
+  std::string doubtful_, doubtful_place_;
 };
 
-std::optional<Header> as_header(const Cells& cells) {
-  const auto id = column_of(cells, "ID"), kernel = column_of(cells, "Kernel Name");
-  if (!id || !kernel) return std::nullopt;
-  return Header{cells,
-                *id,
-                *kernel,
-                column_of(cells, "Process ID"),
-                column_of(cells, "Grid Size"),
-                column_of(cells, "Block Size"),
-                column_of(cells, "Metric Name"),
-                column_of(cells, "Metric Unit"),
-                column_of(cells, "Metric Value"),
-                std::nullopt};
+DecimalMark decimal_mark_of(std::string_view text, const std::string& where) {
+  NcuTable table(text, where);
+  DecimalDecision decision;
+  while (!decision.is_decided() && table.next()) {
+    table.for_each_value([&](const std::string& metric, const std::string& unit, const std::string& value) {
+      decision.take(table, metric, unit, value);
+    });
+  }
+  return decision.mark();
 }
 
-ProfiledLaunch new_launch(const Header& header, const Cells& cells, const std::string& id) {
-  ProfiledLaunch launch{cells[header.kernel], id};
-  if (header.grid) launch.grid = three_of(cells[*header.grid]);
-  if (header.block) launch.block = three_of(cells[*header.block]);
+ProfiledLaunch new_launch(const NcuTable& table, const std::string& id) {
+  const NcuHeader& header = table.header();
+  ProfiledLaunch launch{table.cells()[header.kernel], id};
+  if (header.grid) launch.grid = three_of(table.cells()[*header.grid]);
+  if (header.block) launch.block = three_of(table.cells()[*header.block]);
   return launch;
 }
 
-/// A row of the details page: one metric of the launch that it names.
-void add_metric(const Header& header, const Cells& cells, const std::string& where,
-                std::vector<ProfiledLaunch>& launches) {
+/// A row of the details page is one metric of the launch that it names; one of the raw page, a launch.
+void begin_launch(const NcuTable& table, std::vector<ProfiledLaunch>& launches) {
+  const NcuHeader& header = table.header();
+  const NcuCells& cells = table.cells();
+  if (!header.details()) {
+    launches.push_back(new_launch(table, cells[header.id]));
+    return;
+  }
   const std::string process = header.process ? cells[*header.process] + ":" : "";
   const std::string id = process + cells[header.id];
   const bool goes_on =
       !launches.empty() && launches.back().id == id && launches.back().kernel == cells[header.kernel];
-  if (!goes_on) launches.push_back(new_launch(header, cells, id));
-  store(launches.back(), cells[*header.metric], cells[*header.unit], cells[*header.value], where);
-}
-
-/// A row of the raw page: the units, or a whole launch.
-void add_raw_row(Header& header, const Cells& cells, const std::string& where,
-                 std::vector<ProfiledLaunch>& launches) {
-  if (!header.units) {
-    if (!cells[header.id].empty())
-      throw MalformedData(where, "a launch", "the row of units below the header");
-    header.units = cells;
-    return;
-  }
-  launches.push_back(new_launch(header, cells, cells[header.id]));
-  for (std::size_t i = 0; i < cells.size(); ++i)
-    store(launches.back(), header.cells[i], (*header.units)[i], cells[i], where);
+  if (!goes_on) launches.push_back(new_launch(table, id));
 }
 
 }  // namespace
 
-std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where) {
-  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
-  std::optional<Header> header;
+std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where,
+                                          std::optional<DecimalMark> decimal) {
+  const DecimalMark mark = decimal ? *decimal : decimal_mark_of(text, where);
+  NcuTable table(text, where);
   std::vector<ProfiledLaunch> launches;
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::string_view line = take_line(text);
-    const std::string place = where + ":" + std::to_string(number);
-    if (line.empty() || line.starts_with("==")) continue;
-    const std::optional<Cells> cells = split_line(line);
-    // Of two profiles in one file the second has its own header.
-    if (std::optional<Header> found = cells ? as_header(*cells) : std::nullopt) {
-      header = std::move(found);
-      continue;
+  while (table.next()) {
+    begin_launch(table, launches);
+    table.for_each_value([&](const std::string& metric, const std::string& unit, const std::string& value) {
+      store(launches.back(), metric, unit, value, mark, table.place());
+    });
+    if (launches.size() > kMaxLaunches) {
+      throw MalformedData(table.place(), "one more launch",
+                          "at most " + std::to_string(kMaxLaunches) + " launches");
     }
-    if (!header) continue;  // what the program printed
-    if (!cells) throw MalformedData(place, "a quote that does not close", "CSV as ncu --csv writes it");
-    if (cells->size() != header->cells.size()) {
-      throw MalformedData(place, std::to_string(cells->size()) + " cells",
-                          std::to_string(header->cells.size()) + " cells, as the header has");
-    }
-    if (header->details()) {
-      add_metric(*header, *cells, place, launches);
-    } else {
-      add_raw_row(*header, *cells, place, launches);
-    }
-    if (launches.size() > kMaxLaunches)
-      throw MalformedData(place, "one more launch", "at most " + std::to_string(kMaxLaunches) + " launches");
   }
-  if (!header)
+  if (!table.has_header())
     throw MalformedData(where, "no header with 'ID' and 'Kernel Name'", "CSV as ncu --csv writes it");
+  for (ProfiledLaunch& launch : launches) complete_metrics(launch);
   return launches;
 }
 
@@ -272,6 +227,7 @@ std::vector<study::ProfiledKernel> profiled_kernels(const std::vector<ProfiledLa
     };
     kernel.dram_read_bytes = value("dram_read_bytes");
     kernel.dram_write_bytes = value("dram_write_bytes");
+    kernel.dram_bytes = launch.dram_bytes;
     kernel.l2_read_sectors = value("l2_read_sectors");
     kernel.time_ns = value("gpu_time_ns");
     kernels.push_back(std::move(kernel));

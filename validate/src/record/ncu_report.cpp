@@ -3,10 +3,9 @@
 #include <optional>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/validate/measure/counters.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
-#include "launch_attributes.hpp"
+#include "profile_metrics.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -135,8 +134,8 @@ void add_metric_result(const Bytes& message, const std::vector<std::string>& nam
   if (name >= names.size()) return;
   constexpr double kMaxValue = 9e18;  // and so in 64 bits
   if (value.number && *value.number >= 0 && *value.number <= kMaxValue) {
-    if (const CounterSpec* const spec = find_metric(names[name]))
-      launch.counters[std::string(spec->label)] = *value.number * spec->scale;
+    if (const auto metric = find_profile_metric(names[name]))
+      store_metric(*metric, *value.number * metric->scale, launch);
     store_attribute(names[name], *value.number, launch);
   }
   if (!value.text.empty()) store_attribute_text(names[name], value.text, launch);
@@ -154,6 +153,7 @@ ProfiledLaunch launch_of(const Bytes& message, const std::vector<std::string>& n
     if (field == Result::kBlock) launch.block = three(bytes);
     if (field == Result::kMetrics) add_metric_result(bytes, names, launch);
   });
+  complete_metrics(launch);
   if (launch.kernel.empty()) launch.kernel = function.empty() ? mangled : function;
   return launch;
 }
@@ -202,8 +202,9 @@ std::vector<ProfiledLaunch> parse_ncu_report(std::string_view bytes, const std::
   return launches;
 }
 
-std::vector<ProfiledLaunch> parse_ncu_profile(std::string_view bytes, const std::string& where) {
-  return is_ncu_report(bytes) ? parse_ncu_report(bytes, where) : parse_ncu_csv(bytes, where);
+std::vector<ProfiledLaunch> parse_ncu_profile(std::string_view bytes, const std::string& where,
+                                              std::optional<DecimalMark> decimal) {
+  return is_ncu_report(bytes) ? parse_ncu_report(bytes, where) : parse_ncu_csv(bytes, where, decimal);
 }
 
 }  // namespace natten_sim::validate

@@ -2,6 +2,7 @@
 
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
+#include <natten_sim/validate/record/ncu_csv.hpp>
 
 namespace natten_sim::cli {
 
@@ -53,9 +54,11 @@ Options<ValidateFlags> validate_rows() {
            {.value = "DIR", .help = "Compare with the recordings in DIR instead of running kernels"});
   rows.add("--ncu-csv", &F::ncu_csv,
            {.value = "FILE",
-            .help = "Compare with a profile that Nsight Compute wrote (ncu --csv), of any kernel"});
+            .help = "Compare with a profile of Nsight Compute (.ncu-rep, or what ncu --csv printed), of any "
+                    "kernel"});
   rows.add("--ncu-kernel", &F::ncu_kernel,
            {.value = "TEXT", .help = "With --ncu-csv: only launches whose kernel name contains TEXT"});
+  rows.add("--decimal", &F::decimal, {.value = "MARK", .help = kDecimalHelp});
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/io/csv_text.hpp>
 #include <natten_sim/validate/measure/session.hpp>
 
 #include "cli/context.hpp"
@@ -20,6 +21,7 @@ struct ValidateFlags {
   std::string device = "auto";
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
+  std::optional<DecimalMark> decimal;
   std::vector<std::string> point;
   std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv
   std::optional<std::string> out;

@@ -34,6 +34,7 @@ struct ProfiledKernel {
   std::optional<std::int64_t> sms = {};           ///< of the GPU
   std::optional<std::string> gpu = {};            ///< "NVIDIA H200"
   std::optional<double> dram_read_bytes = {}, dram_write_bytes = {}, l2_read_sectors = {}, time_ns = {};
+  std::optional<double> dram_bytes = {};  ///< read and written together
 };
 
 /// What describes the problem and the walk of a kernel. Empty: not known.
@@ -51,8 +52,9 @@ struct ExplainedProblem {
 
 /// How a member of the problem is known. kName: from the kernel's name; kGrid: from its grid; kFamily: what
 /// all kernels of this family do; kGiven: the question says; kSectors: the sector counter decides; kReads:
-/// fewer bytes were read from DRAM than any other value has; kAssumed: the default where nothing tells.
-enum class KnownFrom { kName, kGrid, kFamily, kGiven, kSectors, kReads, kAssumed };
+/// fewer bytes were read from DRAM than any other value has; kAssumed: the default where nothing tells;
+/// kGuessed: several values explain the counters, and this is the likeliest.
+enum class KnownFrom { kName, kGrid, kFamily, kGiven, kSectors, kReads, kAssumed, kGuessed };
 
 /// "kv-tile" is known from kName.
 struct KnownMember {
@@ -77,7 +79,8 @@ struct ExplainedChange {
   std::optional<LaunchOrder> launch = {};
   std::optional<bool> longest_first = {};
   double predicted_bytes = 0;
-  double saved_share = 0;  ///< of what is predicted now
+  double saved_share = 0;     ///< of what is predicted now
+  double expected_bytes = 0;  ///< that share less than was measured, or predicted without a measurement
 };
 
 /// Launches of one kernel with one grid; measured numbers are medians.
@@ -98,6 +101,9 @@ struct ExplainedKernel {
 
 struct ExplainQuestion {
   std::vector<ProfiledKernel> launches;
+  /// Family of launches whose names no family knows, by name: then they are attention too. kAnyFamily: one
+  /// that is not known, whose tiles and mask are inferred from grid, shared memory and sectors.
+  std::optional<std::string> as = {};
   std::optional<std::string> device;  ///< none: the profile's GPU, if the catalog has it
   ExplainedProblem given;             ///< taken where a launch does not tell
 };
@@ -106,18 +112,20 @@ struct ExplainAnswer {
   ExplainQuestion question;
   std::optional<std::string> device;     ///< name in the catalog
   std::vector<ExplainedKernel> kernels;  ///< of attention, in the order of the profile
+  std::vector<ProfiledKernel> others;    ///< not known as attention, the longest kMaxOtherNames by time
   std::int64_t other_launches = 0;       ///< of kernels that are not known as attention
   std::vector<std::string> other_names;  ///< without repetition, at most kMaxOtherNames
 };
 inline constexpr std::size_t kMaxOtherNames = 8;
+inline constexpr const char* kAnyFamily = "any";
 
 /// Sectors that a counter and a formula may differ by and still be of one problem, as a share.
 inline constexpr double kSameSectors = 0.002;
 /// A launch of more visited tiles than this is not simulated; the closed form answers.
 inline constexpr double kExplainedVisits = 4e6;
 
-/// Cost: for each kernel a few times that of reuse(). @throws UnknownName for the device, InvalidParameter
-/// for given members out of range.
+/// Cost: for each kernel a few times that of reuse(). @throws UnknownName for device and family,
+/// InvalidParameter for given members out of range.
 [[nodiscard]] ExplainAnswer explain(const ExplainQuestion& question, const Context& context);
 
 /// The families that are recognised, for help and docs: name, title.
@@ -169,7 +177,7 @@ struct NamesOf<study::KnownFrom> {
       {study::KnownFrom::kName, "name"},       {study::KnownFrom::kGrid, "grid"},
       {study::KnownFrom::kFamily, "family"},   {study::KnownFrom::kGiven, "given"},
       {study::KnownFrom::kSectors, "sectors"}, {study::KnownFrom::kReads, "reads"},
-      {study::KnownFrom::kAssumed, "assumed"}};
+      {study::KnownFrom::kAssumed, "assumed"}, {study::KnownFrom::kGuessed, "guessed"}};
 };
 
 }  // namespace natten_sim

@@ -204,7 +204,9 @@ struct ReuseResult {
   ReuseSectors sectors;
   std::int64_t cold_sectors = 0;
   std::optional<std::int64_t> miss_sectors;  ///< loads and stores
-  std::optional<double> hit_rate;            ///< 0..1, of all sectors
+  /// 0..1, of all sectors, as Nsight Compute's lts__t_sector_hit_rate.pct has it: whole sectors that are
+  /// stored hit.
+  std::optional<double> hit_rate;
   std::optional<std::int64_t> dram_read_bytes;
   std::optional<std::int64_t> dram_write_bytes;
   std::optional<double> time_ns;                    ///< time of a timed run

@@ -59,6 +59,19 @@ std::optional<Recognised> recognise_fa2_splits(const ProfiledKernel& launch, std
   return found;
 }
 
+/// fmha_fwd_loop_kernel<FMHA_kernel_traits<KV tile, head dim, Q rows, ..>>: a CTA keeps K and V and walks Q.
+std::optional<Recognised> recognise_fa1(const ProfiledKernel&, std::string_view plain) {
+  const std::vector<std::string> traits = template_arguments(plain, "FMHA_kernel_traits");
+  if (traits.size() < 5 || plain.find("fmha_") == std::string_view::npos) return std::nullopt;
+  Recognised found;
+  const auto kv_tile = number_of(traits[0]), q_tile = number_of(traits[2]);
+  if (kv_tile && q_tile && *kv_tile > 0 && *q_tile > 0)
+    tell_tiles(found, *q_tile, *kv_tile, KnownFrom::kName);
+  tell(found, &P::head_dim, number_of(traits[1]), "dim", KnownFrom::kName);
+  found.unmodelled = "a CTA keeps K and V and walks over Q, another loop than the model's";
+  return found;
+}
+
 /// CollectiveMainloopFwdSm90<stages, cluster, tuple<M, N, K>, dim of V, type, float, arch, causal, local,
 /// softcap, varlen, paged, append, has Qv, .., split, column-major V, ..>; versions differ in what stands
 /// between.

@@ -8,6 +8,7 @@ namespace natten_sim::study {
 namespace {
 
 using P = ExplainedProblem;
+constexpr std::int64_t kMmaRows = 16;  // of one matrix instruction
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -67,8 +68,9 @@ std::optional<Recognised> recognise_flex(const ProfiledKernel& launch, std::stri
 /// _attn_fwd and the like: kernels in the manner of Triton's tutorial, a grid of (Q tiles, batch times
 /// heads).
 std::optional<Recognised> recognise_triton(const ProfiledKernel& launch, std::string_view plain) {
-  constexpr std::array<std::string_view, 5> kNames = {"_attn_fwd", "attn_fwd", "_fwd_kernel",
-                                                      "flash_attn_fwd", "_flash_attention_forward"};
+  constexpr std::array<std::string_view, 9> kNames = {
+      "_attn_fwd",     "attn_fwd",           "_fwd_kernel",  "flash_attn_fwd",  "_flash_attention_forward",
+      "_attn_fwd_tma", "_attn_fwd_base_opt", "_attn_fwd_ws", "_attn_fwd_tma_ws"};
   const std::string_view base = plain.substr(0, plain.find_first_of("(<"));
   if (std::find(kNames.begin(), kNames.end(), base) == kNames.end()) return std::nullopt;
   Recognised found;
@@ -81,6 +83,74 @@ std::optional<Recognised> recognise_triton(const ProfiledKernel& launch, std::st
   }
   tell_walk(found, CtaSchedule::kGrid, KvOrder::kCyclic);
   found.q_tiles = launch.grid[0];
+  return found;
+}
+
+/// SinglePrefillWithKVCacheKernel<KernelTraits<mask, Q tile, .., KV instructions, head dim instructions of QK
+/// and of VO, .., warps over KV, ..>>, a grid of (Q tiles of all heads of a group, parts of the keys, KV
+/// heads).
+std::optional<Recognised> recognise_flashinfer(const ProfiledKernel& launch, std::string_view plain) {
+  const bool single = contains(plain, "SinglePrefillWithKVCacheKernel");
+  if (!single && !contains(plain, "WithRaggedKVCacheKernel") && !contains(plain, "WithPagedKVCacheKernel"))
+    return std::nullopt;
+  Recognised found;
+  const std::vector<std::string> traits = template_arguments(plain, "KernelTraits");
+  const auto number = [&](std::size_t index) {
+    return index < traits.size() ? number_of(traits[index]) : std::nullopt;
+  };
+  const auto q_tile = number(1), kv = number(3), dim = number(4), warps = number(7);
+  constexpr std::int64_t kMost = 4096;
+  if (q_tile && kv && dim && warps && *q_tile > 0 && *kv > 0 && *kv<kMost&& * warps> 0 && *warps < kMost &&
+      *dim < kMost) {
+    tell_tiles(found, *q_tile, *kv * *warps * kMmaRows, KnownFrom::kName);
+    tell(found, &P::head_dim, *dim * kMmaRows, "dim", KnownFrom::kName);
+    tell(found, &P::causal, contains(traits[0], ")1"), "causal", KnownFrom::kName);
+  }
+  tell_walk(found, CtaSchedule::kGrid, KvOrder::kCyclic);
+  tell(found, &P::dtype, dtype_in(plain), "dtype", KnownFrom::kName);
+  if (!single) {
+    found.unmodelled = "sequences of several lengths in one launch";
+  } else if (launch.grid[1] > 1) {
+    found.unmodelled = "CTAs share the keys of a Q tile";
+  } else {
+    found.q_tiles = launch.grid[0];
+    tell(found, &P::heads, launch.grid[2], "heads", KnownFrom::kGrid);
+    tell(found, &P::batch, std::int64_t{1}, "batch-size", KnownFrom::kFamily);
+  }
+  return found;
+}
+
+/// qk_int_sv_f16_attn_kernel<Q tile, KV tile, .., .., head dim, ..>, a grid of (Q tiles, heads, batch). Q and
+/// K have a byte an element; V has two, or one in the kernels of sv_f8.
+std::optional<Recognised> recognise_sage(const ProfiledKernel& launch, std::string_view plain) {
+  if (!contains(plain, "qk_int") || !contains(plain, "_attn") || !contains(plain, "sv_f"))
+    return std::nullopt;
+  Recognised found;
+  const std::size_t opening = plain.find('<');
+  const std::string_view name = plain.substr(0, opening);
+  const std::vector<std::string> arguments = template_arguments(plain, name);
+  if (arguments.size() > 4) {
+    const auto q_tile = number_of(arguments[0]), kv_tile = number_of(arguments[1]),
+               dim = number_of(arguments[4]);
+    if (q_tile && kv_tile && *q_tile > 0 && *kv_tile > 0)
+      tell_tiles(found, *q_tile, *kv_tile, KnownFrom::kName);
+    tell(found, &P::head_dim, dim, "dim", KnownFrom::kName);
+    tell(found, &P::causal, contains(plain, "MaskMode)1"), "causal", KnownFrom::kName);
+  }
+  tell(found, &P::heads, launch.grid[1], "heads", KnownFrom::kGrid);
+  tell(found, &P::batch, launch.grid[2], "batch-size", KnownFrom::kGrid);
+  tell(found, &P::dtype, Dtype::kE4m3, "dtype", KnownFrom::kName);  // a byte an element
+  tell_walk(found, CtaSchedule::kGrid, KvOrder::kCyclic);
+  found.q_tiles = launch.grid[0];
+  if (!contains(name, "sv_f8")) found.unmodelled = "Q and K have a byte an element, and V has two";
+  return found;
+}
+
+/// xFormers' kernels beside the CUTLASS one that PyTorch has too: keys in parts, by Triton.
+std::optional<Recognised> recognise_xformers_splits(const ProfiledKernel&, std::string_view plain) {
+  if (!contains(plain, "_fwd_kernel_splitK")) return std::nullopt;
+  Recognised found;
+  found.unmodelled = "CTAs share the keys of a Q tile";
   return found;
 }
 

@@ -30,6 +30,9 @@ struct ReuseInfluence {
   std::int64_t low_bytes = 0, high_bytes = 0;
 };
 
+/// A walk in less than this share of the time, and no less reads, is not advised.
+inline constexpr double kWorthwhileTime = 1.01;
+
 /// DRAM reads over all values of all influences, one changed at a time.
 struct ReuseInterval {
   std::int64_t low_bytes = 0, high_bytes = 0;
@@ -42,6 +45,7 @@ struct ReuseConclusion {
   std::int64_t read_bytes = 0;
   double reads_of_cold = 1;           ///< loads that miss over loads that must
   std::optional<ReuseChange> change;  ///< none: nothing that was asked reads less, or nothing was
+  std::optional<ReuseChange> idle;    ///< reads least of those that save reads, but no time
   bool asked = false;                 ///< whether other walks were asked for
   /// Of a timed run, and of any whose schedule is assumed; none: it was not asked, since it takes long.
   std::optional<ReuseInterval> interval;
@@ -51,7 +55,8 @@ struct ReuseConclusion {
 /// Concludes the answer, of a sweep its last length. Other orders and launches are asked by the same method
 /// up to kCheapVisits pairs of tiles. Costs a few times the answer itself.
 inline constexpr std::int64_t kCheapVisits = std::int64_t{1} << 21;
-/// An interval asks a timed run of up to as many pairs of tiles nine times again: a minute of two cores at most.
+/// An interval asks a timed run of up to as many pairs of tiles nine times again: a minute of two cores at
+/// most.
 inline constexpr std::int64_t kIntervalVisits = std::int64_t{1} << 25;
 /// Influences that widen the interval by less than this share of the reads are left out.
 inline constexpr double kLeastInfluence = 0.01;

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/io/csv_text.hpp>
 #include <natten_sim/io/kernel_runs.hpp>
 
 namespace natten_sim::validate {
@@ -16,11 +18,12 @@ namespace natten_sim::validate {
                                                       const KernelRun& defaults);
 
 /// Fills in the times of the runs without one, in their order: what NATTEN's profiler printed, or a profile
-/// of Nsight Compute, of which the launches count whose kernel name contains `kernel`. Where there are
-/// several times for each run, in a row, a run takes their median, smallest and largest.
+/// of Nsight Compute (a report, or CSV with `decimal` before decimals), of which the launches count whose
+/// kernel name contains `kernel`. Where there are several times for each run, in a row, a run takes their
+/// median, smallest and largest.
 /// @throws InvalidParameter unless there are as many times as runs without one, or a multiple of that, or
 /// when the launches for a run are of several kernels.
 void add_measured_times(std::string_view times, const std::string& where, const std::string& kernel,
-                        std::vector<KernelRun>& runs);
+                        std::vector<KernelRun>& runs, std::optional<DecimalMark> decimal = {});
 
 }  // namespace natten_sim::validate

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/io/csv_text.hpp>
 #include <natten_sim/study/explain.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
@@ -21,6 +22,7 @@ struct ProfiledLaunch {
   std::string kernel;
   std::string id;
   std::map<std::string, double> counters = {};  ///< by label of the counter table, in its unit
+  std::optional<double> dram_bytes = {};        ///< read and written together, where they were counted so
   // What the profile says of the launch; zeros and nothing where it does not.
   std::array<std::int64_t, 3> grid{}, block{};
   std::optional<std::int64_t> shared_bytes = {};  ///< dynamic, of a CTA
@@ -33,12 +35,19 @@ struct ProfiledLaunch {
 [[nodiscard]] std::vector<study::ProfiledKernel> profiled_kernels(
     const std::vector<ProfiledLaunch>& launches);
 
-/// Reads `ncu --csv` output in either shape: the details page (a row a metric) or `--page raw` (a column a
-/// metric, a row of units), with either line end. Lines before the header and those that begin with "=="
-/// (ncu's own messages) are skipped. Metrics that are not in the counter table, and values that ncu does not
-/// give ("n/a"), are left out. Scaled units (Mbyte, us, ..) and thousands separators are understood; decimal
-/// commas are refused. @throws MalformedData naming the line.
-[[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where);
+/// Reads `ncu --csv` output in either shape: the details page (a row a metric, which may end after its value)
+/// or `--page raw` (a column a metric, a row of units), between commas, semicolons or tabs, with either line
+/// end. Lines that are no rows are skipped: ncu's messages, and what the program printed. Metrics that are
+/// neither in the counter table nor another name of one that is, and values that ncu does not give ("n/a"),
+/// are left out; values by instance, in parentheses, too. Scaled units (Mbyte, us, ..) and thousands
+/// separators are understood. The decimal mark is decided once for the file, from all its values; `decimal`
+/// says it where they leave doubt. @throws MalformedData naming the line.
+[[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_csv(std::string_view text, const std::string& where,
+                                                        std::optional<DecimalMark> decimal = {});
+
+/// What doors say of the choice.
+inline constexpr const char* kDecimalHelp =
+    "What stands before decimals in the CSV of Nsight Compute: point or comma [as its numbers tell]";
 
 /// The launches whose kernel name contains `kernel`, as one measured row of `point`.
 /// @throws InvalidParameter when there is none, or when they are of several kernels, naming those.

@@ -18,6 +18,7 @@ namespace natten_sim::validate {
 [[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_report(std::string_view bytes, const std::string& where);
 
 /// Either kind of profile: a report, or what `ncu --csv` wrote.
-[[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_profile(std::string_view bytes, const std::string& where);
+[[nodiscard]] std::vector<ProfiledLaunch> parse_ncu_profile(std::string_view bytes, const std::string& where,
+                                                            std::optional<DecimalMark> decimal = {});
 
 }  // namespace natten_sim::validate

@@ -1,7 +1,9 @@
-#include "launch_attributes.hpp"
+#include "profile_metrics.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include <natten_sim/validate/measure/counters.hpp>
 
 namespace natten_sim::validate {
 namespace {
@@ -31,7 +33,39 @@ const AttributeName* find_attribute(const std::string& name) {
   return found == kAttributes.end() ? nullptr : found;
 }
 
+constexpr double kSectorBytes = 32;
+/// Other names than the counter table's.
+constexpr std::array<ProfileMetric, 4> kOthers = {
+    {{"dram_read_bytes", "dram__sectors_read.sum", "sector", kSectorBytes, true},
+     {"dram_write_bytes", "dram__sectors_write.sum", "sector", kSectorBytes, true},
+     {kDramBytes, "dram__bytes.sum", "byte", 1, true},
+     {"gpu_time_ns", "Duration", "ns", 1, true}}};
+
 }  // namespace
+
+std::optional<ProfileMetric> find_profile_metric(std::string_view name) {
+  if (const CounterSpec* const spec = find_metric(name))
+    return ProfileMetric{spec->label, spec->metric, spec->unit, spec->scale, false};
+  const auto* const other = std::find_if(kOthers.begin(), kOthers.end(),
+                                         [&](const ProfileMetric& each) { return each.metric == name; });
+  return other == kOthers.end() ? std::nullopt : std::optional(*other);
+}
+
+void store_metric(const ProfileMetric& metric, double scaled, ProfiledLaunch& launch) {
+  if (metric.label == kDramBytes) {
+    launch.dram_bytes = scaled;
+  } else if (metric.alias) {
+    launch.counters.emplace(metric.label, scaled);
+  } else {
+    launch.counters[std::string(metric.label)] = scaled;
+  }
+}
+
+void complete_metrics(ProfiledLaunch& launch) {
+  const auto written = launch.counters.find("dram_write_bytes");
+  if (!launch.dram_bytes || written == launch.counters.end() || *launch.dram_bytes < written->second) return;
+  launch.counters.emplace("dram_read_bytes", *launch.dram_bytes - written->second);
+}
 
 void store_attribute(const std::string& name, double value, ProfiledLaunch& launch) {
   const AttributeName* const known = find_attribute(name);
