@@ -34,11 +34,14 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.masked_tiles = (done.visited - done.without_elements) * repeats;
   work.axes = axes;
   work.workers = pass.workers;
-  // Equal CTAs run in waves, and no launch ends before its longest CTA. Too many CTAs to simulate are taken to
-  // end half a CTA after the mean.
   const double mean = work.ctas / static_cast<double>(work.workers);
-  work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
-  if (work.ctas > pass.most_simulated) work.waves = std::min(work.waves, mean + 0.5);
+  if (work.ctas > pass.most_simulated) {
+    // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
+    work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
+  } else {
+    // Nor does a launch that is simulated end before its longest CTA.
+    work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
+  }
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
 }
 
