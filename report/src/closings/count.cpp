@@ -38,7 +38,7 @@ std::string pair_text(const TilePair& tiles) {
 /// The backward pass has tiles and a time of its own, which no change below is about.
 std::string backward_text(const study::BackwardCount& backward) {
   const auto* time = backward.time ? std::get_if<study::PassTime>(&*backward.time) : nullptr;
-  return fmt::format("; the backward pass {} with {}",
+  return fmt::format("; the backward pass {} ({})",
                      time != nullptr ? "takes " + duration_text(time->total_ms)
                                      : "visits " + grouped(backward.count.visited_tiles) + " tiles",
                      pair_text(backward.problem.tiles));
@@ -63,7 +63,8 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
       return;
     case study::CountLever::kStride:
       closing.change =
-          fmt::format("no tile shape alone does better, so first take stride {}{}, which shares windows",
+          fmt::format("changing tiles alone does not help, so first take stride {}{}, with which neighbours share "
+                      "windows",
                       to_string(change.stride), other_tiles ? ", " + pair_text(change.tiles) : "");
       if (other_tiles) add_tiles(change.tiles, closing);
       closing.options["stride"] = to_json(change.stride);

@@ -67,18 +67,18 @@ std::string influence_text(const study::ReuseInfluence& influence) {
                      influence.input, influence.values);
 }
 
-/// What the answer hangs on: an interval, and numbers that nobody measured.
+/// Inputs that the answer is sensitive to: an interval, and numbers that nobody measured.
 std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclusion& end) {
   std::string text;
   if (end.interval) {
     std::vector<std::string> parts;
     for (const study::ReuseInfluence& influence : end.interval->influences)
       parts.push_back(influence_text(influence));
-    if (!parts.empty()) text = "; it hangs on what is not known: " + joined(parts);
+    if (!parts.empty()) text = "; sensitive to unmeasured inputs: " + joined(parts);
     const bool timed = std::holds_alternative<study::TimedRun>(*answer.question.method);
     if (parts.empty() && timed) text = "; no input that is not known moves it by 1%";
   } else if (end.interval_takes_long) {
-    text = "; what it hangs on was not asked, which takes long here";
+    text = "; unmeasured inputs were not varied, which takes long here";
     if (answer.schedule_assumed) {
       const auto& subject = std::get<study::AttentionSubject>(answer.question.subject);
       text += fmt::format("; the schedule is assumed ({})", to_string(*subject.schedule));

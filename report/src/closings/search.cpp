@@ -85,9 +85,16 @@ Closing closing_of(std::span<const study::SearchAnswer> answers) {
     return closing;
   }
   closing.gain_text += ", " + duration_text(best.total_ms());
+  // Of two passes the weaker evidence counts.
+  const bool weaker =
+      best.time && best.backward_time && best.backward_time->evidence.interval > best.time->evidence.interval;
+  const CostEvidence& evidence = weaker ? best.backward_time->evidence : time->evidence;
+  const std::size_t near = not_told_apart(*answer);
   closing.certainty =
-      fmt::format("{} of the {} candidates behind it are within its error: {}", not_told_apart(*answer),
-                  answer->candidates.size() - 1, certainty_of(time->evidence));
+      (near == 0 ? std::string("no other listed candidate is within the error margin")
+                 : fmt::format("{} other listed {} within the error margin", near,
+                               near == 1 ? "candidate is" : "candidates are")) +
+      ": " + certainty_of(evidence);
   return closing;
 }
 
