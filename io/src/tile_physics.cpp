@@ -38,7 +38,7 @@ PhysicalPass read_pass(const StrictObject& kernel, Walk walk) {
   return pass;
 }
 
-KernelPhysics read_kernel(const Json& entry, const std::string& where) {
+KernelPhysics read_kernel_physics(const Json& entry, const std::string& where) {
   const StrictObject fields(entry, where,
                             {"kernel", "architectures", "issue", "head_dims", "forward", "backward", "source"});
   KernelPhysics kernel{.kernel = fields.text("kernel"),
@@ -63,7 +63,7 @@ Walk walk_of(const StrictObject& fields) {
 
 const char* name_of(Walk walk) { return walk == Walk::kForward ? "forward" : "backward"; }
 
-double rounded(double value) {
+double rounded_constant(double value) {
   if (value == 0) return 0;
   const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
   return std::round(value * scale) / scale;
@@ -95,7 +95,7 @@ TilePhysics parse_tile_physics(std::string_view json, const std::string& where) 
   const StrictObject fields(document, where, {"schema", "kernels", "priors", "constants", "factors", "transfers"});
   TilePhysics physics;
   try {
-    for (const Json& entry : fields.array("kernels")) physics.kernels.push_back(read_kernel(entry, where));
+    for (const Json& entry : fields.array("kernels")) physics.kernels.push_back(read_kernel_physics(entry, where));
     for (const Json& entry : fields.array("priors")) {
       const StrictObject of(entry, where, {"name", "value", "spread", "reason"});
       physics.priors.push_back({of.text("name"), positive(of, "value"), positive(of, "spread"), of.text("reason")});
@@ -112,20 +112,20 @@ Json fitted_json(const TilePhysics& physics) {
   for (const TileConstants& each : physics.constants)
     fit["constants"].push_back({{"issue", to_string(each.issue)},
                                 {"pass", name_of(each.pass)},
-                                {"tensor", rounded(each.tensor)},
-                                {"element", rounded(each.element)}});
+                                {"tensor", rounded_constant(each.tensor)},
+                                {"element", rounded_constant(each.element)}});
   for (const KernelFactor& each : physics.factors)
     fit["factors"].push_back({{"kernel", each.kernel},
                               {"issue", to_string(each.issue)},
                               {"pass", name_of(each.pass)},
-                              {"factor", rounded(each.factor)}});
+                              {"factor", rounded_constant(each.factor)}});
   for (const TransferError& each : physics.transfers)
     fit["transfers"].push_back({{"kind", to_string(each.kind)},
                                 {"points", each.points},
-                                {"mean", rounded(each.mean)},
-                                {"worst", rounded(each.worst)},
-                                {"interval", rounded(each.interval)},
-                                {"inside", rounded(each.inside)}});
+                                {"mean", rounded_constant(each.mean)},
+                                {"worst", rounded_constant(each.worst)},
+                                {"interval", rounded_constant(each.interval)},
+                                {"inside", rounded_constant(each.inside)}});
   return fit;
 }
 

@@ -46,7 +46,7 @@ std::string catalog_csv(const Catalog& catalog, const CatalogTable& table) {
 Json catalog_names_json(const Catalog& catalog) {
   Json names = Json::object();
   for (const CatalogTable* table : catalog_tables()) {
-    if (table->keep == nullptr) continue;
+    if (!table->in_overview) continue;
     names[table->name] = Json::array();
     for (const Json& entry : table->entries(catalog)) names[table->name].push_back(entry.at("name"));
   }
@@ -56,7 +56,7 @@ Json catalog_names_json(const Catalog& catalog) {
 std::string catalog_names_csv(const Catalog& catalog) {
   std::vector<Json> rows;
   for (const CatalogTable* table : catalog_tables()) {
-    if (table->keep == nullptr) continue;
+    if (!table->in_overview) continue;
     for (const Json& entry : table->entries(catalog)) {
       rows.push_back({{"list", table->name},
                       {"name", entry.at("name")},

@@ -256,7 +256,7 @@ TEST_CASE("every option of search may stand in a line") {
   // All that --help lists but what is about files, output and threads.
   std::istringstream help(run("search --help").out);
   const std::vector<std::string> elsewhere = {
-      "help",  "config",        "preset-file", "device-file", "costs",   "batch", "with-input", "columns",
+      "help",  "config",        "preset-file", "device-file", "costs",   "batch", "with-input", "columns", "measured-only",
       "emit",  "threads",       "timing",      "json",        "csv",     "output",
       "quiet", "no-conclusion", "color",       "max-memory",  "max-time"};
   int options = 0;

@@ -88,7 +88,7 @@ TEST_CASE("what cannot be enumerated in memory is refused, with the limit") {
 }
 
 TEST_CASE("search refuses contradictions and values out of range") {
-  check_refused("search -i 64 --sparsity 0.9", {"sparsity", "LO:HI"});
+  check_refused("search -i 64 --sparsity high", {"sparsity", "LO:HI"});
   check_refused("search -i 64 --sparsity 0.9:0.5", {"sparsity"});
   check_refused("search -i 64 --sparsity 0.9:1.5", {"sparsity"});
   check_refused("search -i 64 --sparsity nan:nan", {"sparsity"});

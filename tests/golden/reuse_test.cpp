@@ -283,7 +283,7 @@ TEST_CASE("bad input names the option, the value and what is accepted") {
   check_refused("-i 64 --tile 0", {"tile", "'0'"});
   check_refused("-i 64 -n 6 --heads-kv 4", {"heads-kv", "4", "divisor"});
   check_refused("-i 64 --dtype bf61", {"dtype", "did you mean 'bf16'?"});
-  check_refused("-i 64 --device hh200", {"device", "did you mean 'h200'?"});
+  check_refused("-i 64 --device hh100", {"device", "did you mean 'h100'?"});
   check_refused("-i 64 --kernel fa2x", {"kernel", "did you mean 'fa2'?"});
   check_refused("-i 64 --kernel fa2 -d 80", {"dim", "80", "64, 128"});
   check_refused("-i 64 --schedule gird", {"schedule", "did you mean 'grid'?"});

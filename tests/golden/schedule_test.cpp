@@ -284,7 +284,7 @@ TEST_CASE("schedule: bad flags name parameter, value and what is accepted") {
   check_refused(small + "--workers 0", {"workers", "nearest valid value is 1"});
   check_refused(small + "--workers 4 --device h200", {"--workers", "--device"});
   check_refused(small + "--ctas-per-sm 2", {"--ctas-per-sm", "--device"});
-  check_refused(small + "--device hh200", {"did you mean 'h200'?"});
+  check_refused(small + "--device hh100", {"did you mean 'h100'?"});
   check_refused(small + "--dispatch sattic", {"dispatch", "static"});
   check_refused(small + "--launch-order sections:0", {"launch-order"});
   check_refused(small + "--launch-order columns", {"launch-order", "columns", "sections:K"});

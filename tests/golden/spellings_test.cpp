@@ -197,7 +197,7 @@ TEST_CASE("what is missing, or is one too many, is said in a sentence") {
 }
 
 TEST_CASE("a hint names what was meant: another card has none, and a device that lacks numbers is said to") {
-  for (const char* line : {"count -i 64 --device b300", "advise -i 64 64 --device h20"}) {
+  for (const char* line : {"count -i 64 --device b400", "advise -i 64 64 --device h30"}) {
     INFO(line);
     check_refused(line, {"unknown name"});
     CHECK(run(line).err.find("did you mean") == std::string::npos);
@@ -207,7 +207,7 @@ TEST_CASE("a hint names what was meant: another card has none, and a device that
 TEST_CASE("a name that nobody knows comes with what to write instead") {
   check_refused("count --preset wan3.3", {"unknown name 'wan3.3'", "of wan there are wan2-1-14b-720p",
                                           "your own with --preset-file"});
-  check_refused("reuse -i 4096 --device rtx4090", {"unknown name 'rtx4090'", "your own with --device-file"});
+  check_refused("reuse -i 4096 --device rtx2080", {"unknown name 'rtx2080'", "your own with --device-file"});
   check_refused("reuse -i 4096 --device h200 --order all",
                 {"two at once with --compare", "sweep reuse --over order=cyclic,sawtooth"});
   check_refused("reuse -i 4096 --tile 128x64", {"tile: 128x64", "--q-tile 128 --kv-tile 64"});

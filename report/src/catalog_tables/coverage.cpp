@@ -81,7 +81,8 @@ std::string coverage_text(const Catalog& catalog) {
 
 CatalogTable coverage_table();
 CatalogTable coverage_table() {
-  return {.name = "coverage", .position = 50, .entries = coverage_entries, .rows = coverage_rows, .text = coverage_text};
+  return {.name = "coverage", .position = 50, .entries = coverage_entries, .rows = coverage_rows,
+          .text = coverage_text, .in_overview = false};
 }
 
 }  // namespace natten_sim::report::tables

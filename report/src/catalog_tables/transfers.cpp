@@ -55,7 +55,8 @@ CatalogTable transfers_table() {
           .entries = transfer_entries,
           .rows = transfer_rows,
           .text = transfers_text,
-          .beside = fit_beside};
+          .beside = fit_beside,
+          .in_overview = false};
 }
 
 }  // namespace natten_sim::report::tables

@@ -95,7 +95,7 @@ class Planner {
     if (*asked_.setting.heads_kv % asked_.gpus == 0 && *asked_.setting.heads % asked_.gpus == 0) return;
     throw InvalidParameter("gpus", std::to_string(asked_.gpus),
                            "a divisor of the " + std::to_string(*asked_.setting.heads_kv) +
-                               " KV heads where heads are split, or --parallel sequence");
+                               " KV heads where heads are split, or " + mention("parallel") + " sequence");
   }
 
   [[nodiscard]] Link link() const {

@@ -101,7 +101,7 @@ TEST_CASE("evidence is named, and each kind of transfer says from where") {
   CHECK(device.transfer == "other-device");
   CHECK(device.source.find("hopper-fna small on h100 at head dim 64") != std::string::npos);
   CHECK(evidence_of(cell("hopper-fna", "h200", 256)).transfer == "other-head-dim");
-  CHECK(evidence_of(cell("hopper-fmha", "h100", 64)).transfer == "sibling-kernel");
+  CHECK(evidence_of(cell("blackwell-fmha", "b200", 64)).transfer == "sibling-kernel");
   CHECK(evidence_of(cell("fa2", "rtx4090", 64)).transfer == "other-architecture");
   const CostEvidence physical = evidence_of(cell("cutlass-fna", "a100", 64));
   CHECK(physical.origin == CostOrigin::kPhysical);

@@ -201,7 +201,7 @@ TEST_CASE("a device of the caller's own is asked about like one that ships, once
 
 TEST_CASE(
     "the devices that can be asked about are those with measured contention, the smaller A100 among them") {
-  CHECK(study::scatter_devices(scatter_context()) == std::vector<std::string>{"a100-40gb", "h100", "h200"});
+  CHECK(study::scatter_devices(scatter_context()) == std::vector<std::string>{"a100-40gb", "b200", "h100", "h200"});
 }
 
 TEST_CASE("progress of a scatter question goes from above 0 to 1") {

@@ -98,6 +98,7 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   }
   if (others.runs.empty()) return predictions;
   study::Context without = context();
+  without.catalog.physics = {};  // times of runs alone
   without.catalog.kernel_costs = study::calibrate(others, context()).entries;
   add("tile costs, without this run", predicted_ms(asked, without), false);
   return predictions;

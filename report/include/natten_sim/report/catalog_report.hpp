@@ -23,6 +23,7 @@ struct CatalogTable {
   /// Leaves one entry of this table in the catalog, by its name or the beginning of one. @throws UnknownName.
   /// Null: entries are not asked for by name.
   void (*keep)(Catalog& catalog, const std::string& name) = nullptr;
+  bool in_overview = true;  ///< the names of all tables have its entries
 };
 
 /// In the order of their positions. The pointers stay valid; the list grows with add_catalog_table.

@@ -104,7 +104,7 @@ void describe(Members& members, const PlanQuestion&) {
                .range = kCounts});
   members.add("rest_flops", &Q::rest_flops,
               {.value = "F",
-               .help = "FLOPs of a pass outside attention, all layers [by the attention share, or the preset's]",
+               .help = "FLOPs of a pass outside attention, all layers, 1..1e24 [by the attention share, or the preset's]",
                .interval = {1, 1e24},
                .accepted = "FLOPs in 1..1e24",
                .echo = Echo::kWhenSet});
@@ -119,7 +119,7 @@ void describe(Members& members, const PlanQuestion&) {
                        "ring: the same, whole parts going round while GPUs compute [default]"});
   members.add("dollars_per_hour", &Q::dollars_per_hour,
               {.value = "X",
-               .help = "Price of one GPU [none]",
+               .help = "Price of one GPU, 0..1e6 [none]",
                .interval = {0, 1e6},
                .accepted = "0..1e6",
                .echo = Echo::kWhenSet});
