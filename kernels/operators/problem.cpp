@@ -95,10 +95,10 @@ backward::TokenPairs with_extra_keys(const backward::TokenPairs& pairs, std::int
   return made;
 }
 
-}  // namespace
-
-forward::Problem forward_problem(const natten_sim_attention& given) {
-  forward::Problem problem;
+/// What both passes are told in the same way.
+template <typename Problem>
+Problem without_mask(const natten_sim_attention& given) {
+  Problem problem;
   problem.batch = given.batch;
   problem.heads = given.heads;
   problem.heads_kv = given.heads_kv;
@@ -111,6 +111,13 @@ forward::Problem forward_problem(const natten_sim_attention& given) {
   problem.k = strides_of(given.k);
   problem.v = strides_of(given.v);
   problem.o = strides_of(given.o);
+  return problem;
+}
+
+}  // namespace
+
+forward::Problem forward_problem(const natten_sim_attention& given) {
+  auto problem = without_mask<forward::Problem>(given);
   problem.extra_tokens = given.extra_tokens;
   problem.extra_k = strides_of(given.extra_k);
   problem.extra_v = strides_of(given.extra_v);
@@ -135,19 +142,7 @@ forward::Problem forward_problem(const natten_sim_attention& given) {
 }
 
 backward::Problem backward_problem(const natten_sim_attention& given, Places& places) {
-  backward::Problem problem;
-  problem.batch = given.batch;
-  problem.heads = given.heads;
-  problem.heads_kv = given.heads_kv;
-  problem.q_tokens = given.q_tokens;
-  problem.kv_tokens = given.kv_tokens;
-  problem.head_dim = given.head_dim;
-  problem.dtype = given.fp16 != 0 ? Dtype::kFp16 : Dtype::kBf16;
-  if (given.scale != 0) problem.scale = given.scale;
-  problem.q = strides_of(given.q);
-  problem.k = strides_of(given.k);
-  problem.v = strides_of(given.v);
-  problem.o = strides_of(given.o);
+  auto problem = without_mask<backward::Problem>(given);
   if (given.intervals != nullptr) {
     backward::TokenPairs pairs(given.q_tokens, given.kv_tokens);
     const std::vector<TokenRange> intervals = intervals_of(given);
