@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the tables of docs/backward-kernel.md that hold recordings of suites backward*, as Markdown.
+"""Prints the tables of docs/backward-measured.md that hold recordings of suites backward*, as Markdown.
 
 usage: scripts/backward_tables.py [times|throughput|promises|errors|ratios|misses]...
 

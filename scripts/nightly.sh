@@ -84,7 +84,7 @@ MUTANTS=${MUTANTS-$([[ $release == yes ]] && echo 500 || echo 50)}
 
 # The commit, and what stands in the clone besides. Figures of a run change nothing that it tries.
 state_of_clone() {
-  local paths=(. ':!docs/reliability' ':!docs/reliability.md') changes
+  local paths=(. ':!docs/reliability' ':!docs/reliability-runs.md') changes
   changes=$(git diff HEAD -- "${paths[@]}" && git ls-files -o --exclude-standard -z -- "${paths[@]}" | xargs -0r sha1sum)
   if [[ -n $changes ]]; then changes=+$(sha1sum <<<"$changes" | cut -c 1-12); fi
   printf '%s%s\n' "$(git rev-parse HEAD)" "$changes"
@@ -189,7 +189,7 @@ for part in "${parts[@]}"; do
 done
 report
 if [[ $release == yes && -x build/release/apps/natten-sim/natten-sim ]]; then
-  scripts/update_documents.py build/release/apps/natten-sim docs/reliability.md
+  scripts/update_documents.py build/release/apps/natten-sim docs/reliability-runs.md
 fi
 echo "report: $out/report.md"
 [[ $failed == no ]]

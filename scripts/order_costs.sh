@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# order_costs.sh: the table of docs/schedules.md that says what orders cost on the masks of FlashAttention's users, as
+# order_costs.sh: the table of docs/schedule-times.md that says what orders cost on the masks of FlashAttention's users, as
 # Markdown: makespan over that of `unordered`, with FlashAttention-4's costs on an H200 (fa4-h200-d128, in ns). natten-sim
 # must be on the PATH.
 set -euo pipefail

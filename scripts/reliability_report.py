@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tables of docs/reliability.md, from what a release ran.
+"""The tables of docs/reliability-runs.md, from what a release ran.
 
 usage: scripts/reliability_report.py PART                 prints the table of docs/reliability/PART.json
        scripts/reliability_report.py --store PART FOLDER  writes that file, from the logs that scripts/nightly.sh

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# schedule_gains.sh [options]: the tables of docs/schedules.md that compare `natten-sim schedule --algorithm best` with
+# schedule_gains.sh [options]: the tables of docs/schedule-search.md that compare `natten-sim schedule --algorithm best` with
 # the named algorithms, as Markdown. `options` prints the options of each row, otherwise the makespans are printed.
 # natten-sim must be on the PATH. Costs: compute 7, reduce 2.
 set -euo pipefail

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# schedule_misses.sh order|length: the tables of docs/schedules.md that hold explanations of missed predictions against
+# schedule_misses.sh order|length: the tables of docs/schedule-times-measured.md that hold explanations of missed predictions against
 # the recordings of FlashAttention-4's backward on an H200, as Markdown. natten-sim must be on the PATH.
 #   order   what an order costs (deterministic less unordered), and what it costs more than predicted, a chain
 #   length  deviation of unordered times by their duration

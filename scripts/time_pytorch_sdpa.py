@@ -10,7 +10,7 @@ overwritten before each, median and 95th percentile, random inputs of mean 0 and
 heads, tokens, head_dim), clocks read and never set. The host runs ahead of the GPU, so that neither side's launch counts.
 
 What cannot run is a row with its reason, never a gap. After every problem the file is written beside itself and renamed;
---resume goes on with it. The format (natten-sim.sdpa-recording/1) is described in docs/measurements.md. Needs PyTorch.
+--resume goes on with it. The format (natten-sim.sdpa-recording/1) is described in docs/measurements-pytorch.md. Needs PyTorch.
 """
 
 import argparse

@@ -75,7 +75,7 @@ const int64_t* natten_sim_ops_backward_q_order(const void* problem);
 const int64_t* natten_sim_ops_backward_kv_order(const void* problem);
 void natten_sim_ops_backward_problem_free(void* problem);
 
-/* A schedule table: see docs/schedules.md. Chains in launch order; offsets have one more element than what they
+/* A schedule table: see docs/schedule-tables.md. Chains in launch order; offsets have one more element than what they
  * divide. `worker` is null where chains are drawn. dq_offsets is null for additions as they come. */
 typedef struct {
   int32_t workers, chains;

@@ -156,7 +156,7 @@ def backward(
         ImportError: PyTorch or flash-attn is not installed.
 
     Source:
-        flash_attn/cute/block_sparsity.py of FlashAttention-4; docs/schedules.md for the orders.
+        flash_attn/cute/block_sparsity.py of FlashAttention-4; docs/schedule-model.md for the orders.
     """
     import torch
     from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch

@@ -453,7 +453,7 @@ def plan(
         TypeError: A keyword does not go with the mask.
 
     Source:
-        docs/tile-counts.md derives the tables; tests compare them with masks pair by pair.
+        docs/tile-rules.md derives the tables; tests compare them with masks pair by pair.
     """
     if mask is None and token_mask is None:
         found = _core.tile_tables(q_tile=q_tile, kv_tile=kv_tile, **keywords)

@@ -40,10 +40,20 @@ def test_the_readmes_snippet_prints_what_it_says(root: pathlib.Path, capsys: pyt
     assert said and capsys.readouterr().out.splitlines() == said
 
 
+def test_the_autotuner_tutorial_prints_what_it_says(root: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (root / "docs" / "tutorial-autotuner.md").read_text()
+    snippets = re.findall(r"^```python\n(.*?)^```\n", text, re.DOTALL | re.MULTILINE)
+    names: dict[str, object] = {}
+    for snippet in snippets:
+        exec(snippet, names)
+    said = re.findall(r"print\(.*?\)  # (.*)", "".join(snippets))
+    assert len(said) == 8 and capsys.readouterr().out.splitlines() == said
+
+
 @pytest.mark.parametrize("example", ["autotuner_hooks", "flash4_tensors", "natten_call"])
 def test_the_page_has_the_output_of_an_example(root: pathlib.Path, example: str) -> None:
     """Line by line, but for whether the partner is here."""
-    page = (root / "docs" / "python.md").read_text()
+    page = (root / "docs" / "python-bridges.md").read_text()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ.get("PYTHONPATH", ""), *map(str, [FAKES] if ABSENT else [])])}
     command = [sys.executable, str(root / "python" / "examples" / f"{example}.py"), *(["cpu"] if example == "flash4_tensors" else [])]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

@@ -58,7 +58,7 @@ TEST_CASE("a schedule is written as arrays, from an algorithm and from its table
                 {"emit-header", "all"});
 }
 
-/// The arrays of a binary, read as docs/schedules.md describes it, by another way than the one that wrote it.
+/// The arrays of a binary, read as docs/schedule-tables.md describes it, by another way than the one that wrote it.
 struct ReadBack {
   std::vector<int> sizes, worker_begin, chain_head, chain_kv_tile, task_begin, task_q_tile, task_rank,
       task_head;

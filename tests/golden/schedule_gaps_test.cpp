@@ -1,4 +1,4 @@
-// What `best` leaves on every case of docs/schedules.md, against what it left before chains were packed, and
+// What `best` leaves on every case of docs/schedule-search.md, against what it left before chains were packed, and
 // against what a throwaway prototype of the packing reached.
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@ namespace schedule_gaps_test {
 using namespace natten_sim::test;
 
 struct Case {
-  int row;              ///< of docs/schedules.md
+  int row;              ///< of docs/schedule-search.md
   std::string options;  ///< of `schedule`
   double before;        ///< makespan of `best` before packing
   double goal;          ///< before, or what the prototype reached

@@ -1,4 +1,4 @@
-// Explanations of what frozen predictions of FlashAttention-4's backward missed (docs/schedules.md), held
+// Explanations of what frozen predictions of FlashAttention-4's backward missed (docs/schedule-times-measured.md), held
 // against the recordings: which are excluded.
 #include <cmath>
 #include <map>

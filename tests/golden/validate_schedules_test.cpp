@@ -17,7 +17,7 @@ using namespace natten_sim::test;
 const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data";
 
 /// Exit 0: no point is excused, all are judged by the score of their suite. Long runs and very short ones miss
-/// (docs/schedules.md).
+/// (docs/schedule-times-measured.md).
 Json compared(const std::string& folder) {
   const Run done = run("validate schedules --json --recorded '" + folder + "'");
   CHECK(done.exit_code == 0);

@@ -24,7 +24,7 @@ TEST_CASE("validate on recordings within tolerance prints the tables and exits 0
   }
 }
 
-TEST_CASE("validate's result has the fields that docs/cli.md names") {
+TEST_CASE("validate's result has the fields that docs/cli-validate.md names") {
   const Json result =
       result_of("validate reuse --recorded '" + shipped_recordings({"nvidia-h200-reuse"}) + "'");
   for (const char* field : {"recordings", "rows", "groups", "throughput", "out_of_tolerance", "notes"}) {

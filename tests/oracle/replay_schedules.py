@@ -2,7 +2,7 @@
 """A third engine beside the two of the program: replay_schedules.py NATTEN_SIM [RUNS] [SEED].
 
 Random problems are scheduled by the program and written as tables. The tables are then run here, by processes that wait
-for turns, as docs/schedules.md describes them and without a line of the program. Makespans have to be equal.
+for turns, as docs/schedule-model.md describes them and without a line of the program. Makespans have to be equal.
 Without SEED that of NATTEN_SIM_SEED, else always the same one.
 """
 import heapq

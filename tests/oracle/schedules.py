@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An exact solver beside the search for schedules: schedules.py NATTEN_SIM [PROBLEMS] [SEED].
 
-OR-tools' CP-SAT solves small problems from the model's description (docs/schedules.md): chains on workers, tasks
+OR-tools' CP-SAT solves small problems from the model's description (docs/schedule-model.md): chains on workers, tasks
 in any order, reductions into a dQ tile one after another, a handoff between two workers, turns that are passed on
 at once or with the chain's next one, chains without tasks that exit early. Its optimum has to lie
 between the program's lower bound and the makespan of `best`, and to equal a makespan that is said to be optimal.

@@ -224,7 +224,7 @@ std::string view_doc() {
          joined(names) +
          ".\n\n"
          "Returns:\n"
-         "    A record a row; docs/cli.md names the members and their units.\n\n"
+         "    A record a row; docs/cli-validate.md names the members and their units.\n\n"
          "Raises:\n"
          "    Error: There is no such view, or these recordings are not those that it shows.";
 }

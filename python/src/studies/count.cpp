@@ -50,7 +50,7 @@ void bind_count(nb::module_& module) {
                  "(or a `preset`)\nhas no default.",
           .returns =
               "tiles and token pairs of one head and batch element, FLOPs and milliseconds (`time_ms`) "
-              "of all of them;\n    docs/cli.md lists the members.",
+              "of all of them;\n    docs/cli-count.md lists the members.",
           .source = "Hassani, Neighborhood Attention: Fast and Flexible Sparse Attention, chapter 4; "
                     "docs/tile-counts.md, docs/time.md.",
           .is_brief = is_brief,

@@ -172,7 +172,7 @@ void bind_schedule_files(nb::class_<ScheduleObject, Answer>& type) {
       },
       "The table as flat 32-bit integers, as --emit-binary writes them.\n\n"
       "Returns:\n"
-      "    Bytes; docs/schedules.md says which integer is what.\n\n"
+      "    Bytes; docs/schedule-tables.md says which integer is what.\n\n"
       "Raises:\n"
       "    Error: There are several algorithms, or a kernel's own schedule.");
 }

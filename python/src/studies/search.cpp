@@ -113,7 +113,7 @@ void bind_search(nb::module_& module) {
           .returns = "`candidates`, each with its configuration, the members of count() and "
                      "milliseconds (`time_ms`), best first;\n    `space_size` combinations, of which "
                      "`evaluated` were looked at.",
-          .source = "docs/search.md derives the bounds that make it exact.",
+          .source = "docs/search-proof.md derives the bounds that make it exact.",
           .duration = Duration::kLong,
           .threads = true,
           .keywords = keywords_of<DevicesSearch>(),

@@ -248,7 +248,7 @@ TEST_CASE("up to 8 CTAs stream on the H200 as from one side of an L2 in two part
     if (recording.head.suite != "active-sms") continue;
     for (const RecordedRow& row : recording.rows) {
       const auto* const point = row.point.as<StreamCase>();
-      // At 32 MiB, 9% above the capacity, no LRU is right (docs/measurements.md); at 24 all fits.
+      // At 32 MiB, 9% above the capacity, no LRU is right (docs/measurements-partitions.md); at 24 all fits.
       if (point == nullptr || point->ctas > 8 || point->buffer_mib == 32) continue;
       const TwoSides expected = stream_on_one_side(static_cast<int>(point->buffer_mib), point->order);
       const double bytes = static_cast<double>(point->buffer_mib) * kMiB;

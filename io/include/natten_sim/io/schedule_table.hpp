@@ -28,7 +28,7 @@ struct ScheduleTable {
 /// The mask as such text, with `.`, `+` and `#`, one line for each Q tile.
 [[nodiscard]] std::vector<std::string> block_mask_rows(const BlockMask& mask);
 
-/// JSON of schema natten-sim.schedule-table/1, described in docs/schedules.md; one chain and one dQ tile a
+/// JSON of schema natten-sim.schedule-table/1, described in docs/schedule-tables.md; one chain and one dQ tile a
 /// line. With merged heads natten-sim.schedule-table/2: chains of KV heads, whose Q order names heads.
 /// `dq_order` null says that no reduction is ordered, dK/dV included.
 [[nodiscard]] std::string to_json(const ScheduleTable& table);

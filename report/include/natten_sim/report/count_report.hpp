@@ -10,7 +10,7 @@ namespace natten_sim::report {
 
 class JsonMembers;
 
-/// Everything that `result` says about one forward problem; docs/cli.md describes the fields.
+/// Everything that `result` says about one forward problem; docs/cli-count.md describes the fields.
 [[nodiscard]] Json count_fields(const study::CountedTiles& counted);
 
 /// Everything about a backward pass: the `backward` object.

@@ -8,7 +8,7 @@
 namespace natten_sim::report {
 
 /// `result`: {"kernel": {"name", "order", "deterministic", "unordered", "ratio", ..}}; times are null where
-/// the kernel has no costs, and `missing` says why. See docs/schedules.md.
+/// the kernel has no costs, and `missing` says why. See docs/schedule-times.md.
 [[nodiscard]] Json kernel_schedule_result(const study::KernelScheduleAnswer& answer);
 
 /// One row.

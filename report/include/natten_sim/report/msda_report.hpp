@@ -17,7 +17,7 @@ namespace natten_sim::report {
 ///     ...
 ///     order        time  of linear  L2 misses  L2 hit rate  DRAM
 
-/// The `result` object: the first pass, and one object an order if there are more; docs/cli.md has the
+/// The `result` object: the first pass, and one object an order if there are more; docs/cli-memory.md has the
 /// fields.
 [[nodiscard]] Json msda_fields(const study::MsdaAnswer& answer);
 /// One object an order, which is also a line of CSV.

@@ -16,7 +16,7 @@ namespace natten_sim::report {
 ///       ...
 ///     remedy                   time  speedup  extra memory  bound
 
-/// The `result` object; docs/cli.md has the fields. Parts that the answer lacks are left out.
+/// The `result` object; docs/cli-memory.md has the fields. Parts that the answer lacks are left out.
 [[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);
 /// One object a remedy, which is also a line of CSV.
 [[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);

@@ -11,7 +11,7 @@ namespace natten_sim::report {
 /// Shown critical paths need ScheduleDetail::critical_path.
 enum class CriticalPath { kHidden, kShown };
 
-/// `result` of one schedule; null where it was not made or never finishes. See docs/cli.md.
+/// `result` of one schedule; null where it was not made or never finishes. See docs/cli-schedule.md.
 [[nodiscard]] Json schedule_fields(const study::ScheduleResult& result, CriticalPath path);
 
 /// `result` of a question: the fields of the one schedule, or `algorithms` with those of each.

@@ -14,7 +14,7 @@
 namespace natten_sim::report {
 
 /// Views of recordings besides the comparison with predictions. Each is a table: as objects with the same
-/// keys, as text and, for some, as a picture. docs/cli.md names the fields.
+/// keys, as text and, for some, as a picture. docs/cli-validate.md names the fields.
 
 /// The recordings of a folder.
 struct RecordedData {

@@ -102,7 +102,7 @@ struct ContentionPrediction {
 ///
 /// where eta = 1 accounts for the last W updates, after which no new ones come. With several equally hot rows
 /// the warps first have to gather on one of them, and eta = kGatheringLength (found by `run_contention`, see
-/// docs/atomics.md).
+/// docs/atomics-model.md).
 ///
 /// @throws InvalidParameter naming the field at fault; OverflowError.
 [[nodiscard]] ContentionPrediction predict_contention(const ScatterLoad& load,

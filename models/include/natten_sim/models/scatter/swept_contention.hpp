@@ -9,7 +9,7 @@
 
 namespace natten_sim {
 
-/// What a sweep of scatter_adds over widths, rows and distributions showed (docs/atomics.md), as a closed
+/// What a sweep of scatter_adds over widths, rows and distributions showed (docs/atomics-model.md), as a closed
 /// form. Requires profile.sweep. O(1).
 ///
 /// *Stream*: the larger of issue (warp instructions) and DRAM: operands, and a row's bytes twice an update,

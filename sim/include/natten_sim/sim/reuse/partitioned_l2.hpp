@@ -17,7 +17,7 @@ namespace natten_sim {
 /// So data that all SMs read are kept once in each partition, and have the capacity of one partition. Data
 /// that the SMs of one partition read are kept once, except for what is at home elsewhere. Every reader that
 /// misses asks the home, so homes keep what local copies lose: readers that follow each other at a distance
-/// find up to twice as much. On an H200 this is what counters show, of reads and of stores (docs/l2-reuse.md).
+/// find up to twice as much. On an H200 this is what counters show, of reads and of stores (docs/l2-model.md).
 ///
 /// Homes alternate every few KiB by a hash of the address (4 KiB on an H200). The model assumes that the
 /// bytes of a block are at home in equal parts in all partitions. So blocks should be larger than that size
