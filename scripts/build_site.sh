@@ -28,8 +28,9 @@ sed -e 's|](docs/|](|g' -e 's|](README.md|](index.md|g' "$root/CONTRIBUTING.md" 
 { printf '# Licence\n\n```text\n'; cat "$root/LICENSE"; printf '```\n'; } >"$scratch/docs/license.md"
 { printf '# Citation\n\n```yaml\n'; cat "$root/CITATION.cff"; printf '```\n'; } >"$scratch/docs/citation.md"
 # Links to data/ lead to its files, which are shown as they are.
-mkdir "$scratch/docs/data"
+mkdir -p "$scratch/docs/data/kernel-runs"
 cp "$root"/data/*.json "$scratch/docs/data/"
+cp "$root"/data/kernel-runs/*.csv "$scratch/docs/data/kernel-runs/"
 sed -i 's|](\.\./data/|](data/|g' "$scratch"/docs/*.md
 "$python" "$root/python/docs/api_pages.py" "$scratch/docs/api.md"
 sed 's|^nav:|docs_dir: docs\nnav:|' "$root/mkdocs.yml" >"$scratch/mkdocs.yml"
