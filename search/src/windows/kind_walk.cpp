@@ -45,11 +45,9 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
 }
 
-/// No launch that visits so many pairs takes less.
-double unmasked_ms(double visited, const TimedPass& pass) {
-  return (1e-3 * visited * static_cast<double>(pass.repeats) * pass.costs.unmasked_tile_us /
-              static_cast<double>(pass.workers) +
-          pass.added_ms) *
+/// No launch whose pairs of tiles take so long together takes less.
+double spread_ms(double us, const TimedPass& pass) {
+  return (1e-3 * us * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers) + pass.added_ms) *
          (1 - kRounding);
 }
 
@@ -58,8 +56,7 @@ double mean_ms(const WorkSoFar& done, const TimedPass& pass, double masked_us) {
   const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
   const double us = done.unmasked * pass.costs.unmasked_tile_us + bounds * pass.costs.bounds_masked_tile_us +
                     masked * masked_us + done.ctas * pass.costs.cta_us;
-  return (1e-3 * us * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers) + pass.added_ms) *
-         (1 - kRounding);
+  return spread_ms(us, pass);
 }
 
 }  // namespace
@@ -79,10 +76,17 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
       timed_(objective.choices[choice]),
       axes_(axes) {
   tuple_.choice = choice;
-  const std::size_t rank = axes.rank();
-  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-    masked_us_[pass] = timed_.passes[pass].costs.masked_tile_us[rank - 1];
-  for (const Kinds* kinds : axes) {
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const PassCosts& costs = timed_.passes[pass].costs;
+    masked_us_[pass] = costs.masked_tile_us[axes.rank() - 1];
+    least_us_[pass] = std::min(costs.unmasked_tile_us, masked_us_[pass]);
+  }
+  look_behind();
+}
+
+void KindWalk::look_behind() {
+  const std::size_t rank = axes_.rank();
+  for (const Kinds* kinds : axes_) {
     std::vector<PerPass<double>> behind(kinds->size() + 1, {kNoLimitMs, kNoLimitMs});
     for (std::size_t i = kinds->size(); i-- > 0;) {
       poll();
@@ -91,28 +95,40 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
         behind[i][pass] = std::min(behind[i][pass], static_cast<double>((*kinds)[i].work[pass].visited));
     }
     behind_visited_.push_back(std::move(behind));
+    std::vector<double> most;
+    for (const AxisKind& kind : *kinds) {
+      poll();
+      most.push_back(std::max(most.empty() ? 0.0 : most.back(), static_cast<double>(kind.most_attended())));
+    }
+    most_attended_.push_back(std::move(most));
   }
   rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
-  rest_visited_ = PerAxis<PerPass<double>>(rank, {1, 1});
+  rest_visited_ = rest_per_pair_ = PerAxis<PerPass<double>>(rank, {1, 1});
   for (std::size_t axis = rank - 1; axis-- > 0;) {
     double lo = kNoLimitMs, hi = 0;
-    PerPass<double> visited = {kNoLimitMs, kNoLimitMs};
-    for (const AxisKind& kind : *axes[axis + 1]) {
+    PerPass<double> visited = {kNoLimitMs, kNoLimitMs}, per_pair = visited;
+    for (const AxisKind& kind : *axes_[axis + 1]) {
       poll();
       lo = std::min(lo, static_cast<double>(kind.least_attended()));
       hi = std::max(hi, static_cast<double>(kind.most_attended()));
-      for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-        visited[pass] = std::min(visited[pass], static_cast<double>(kind.work[pass].visited));
+      for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+        const auto of_kind = static_cast<double>(kind.work[pass].visited);
+        visited[pass] = std::min(visited[pass], of_kind);
+        per_pair[pass] = std::min(per_pair[pass], of_kind / static_cast<double>(kind.most_attended()));
+      }
     }
     rest_lo_[axis] = rest_lo_[axis + 1] * lo;
     rest_hi_[axis] = rest_hi_[axis + 1] * hi;
-    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
       rest_visited_[axis][pass] = rest_visited_[axis + 1][pass] * visited[pass];
+      rest_per_pair_[axis][pass] = rest_per_pair_[axis + 1][pass] * per_pair[pass];
+    }
   }
 }
 
-void KindWalk::collect(std::size_t most, std::vector<KindTuple>& kept) {
+void KindWalk::collect(std::size_t most, std::vector<KindTuple>& kept, std::optional<double> within_ms) {
   most_ = most;
+  within_ms_ = within_ms.value_or(kNoLimitMs);
   kept_ = &kept;
   PerPass<WorkSoFar> nothing;
   enter(0, nothing, 1, 1);
@@ -164,24 +180,43 @@ RankedPoint KindWalk::empty_point() const {
 }
 
 double KindWalk::limit() const {
-  const double most = timed_.most_ms > 0 ? timed_.most_ms : kNoLimitMs;
+  const double most = timed_.most_ms > 0 ? std::min(timed_.most_ms, within_ms_) : within_ms_;
   return kept_->size() < most_ ? most : std::min(most, kept_->front().least_ms);
 }
 
 double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const {
   double least = 0;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-    const double visited = before[pass].visited * behind_visited_[axis][kind][pass];
-    least += unmasked_ms(visited * rest_visited_[axis][pass], timed_.passes[pass]);
+    const double visited = before[pass].visited * behind_visited_[axis][kind][pass] * rest_visited_[axis][pass];
+    least += spread_ms(visited * least_us_[pass], timed_.passes[pass]);
   }
   return least;
+}
+
+double KindWalk::least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const {
+  const double needed = static_cast<double>(bounds_.lo) / attended_hi;  // of the axes behind
+  double least = 0;
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const WorkSoFar& done = work[pass];
+    const double rest = std::max(rest_visited_[axis][pass], needed * rest_per_pair_[axis][pass]);
+    // What has elements to mask on one axis has them whatever the others do.
+    const double us = done.without_elements * least_us_[pass] + (done.visited - done.without_elements) * masked_us_[pass];
+    least += spread_ms(us * rest, timed_.passes[pass]);
+  }
+  return least;
+}
+
+std::size_t KindWalk::first_kind(std::size_t axis, double attended_hi) const {
+  const double needed = (1 - kRounding) * static_cast<double>(bounds_.lo) / (attended_hi * rest_hi_[axis]);
+  const std::vector<double>& most = most_attended_[axis];
+  return static_cast<std::size_t>(std::lower_bound(most.begin(), most.end(), needed) - most.begin());
 }
 
 void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo,
                      double attended_hi) {
   const Kinds& kinds = *axes_[axis];
   const bool last = axis + 1 == axes_.rank();
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
+  for (std::size_t i = first_kind(axis, attended_hi); i < kinds.size(); ++i) {
     poll();
     const AxisKind& kind = kinds[i];
     const double lo = attended_lo * static_cast<double>(kind.least_attended());
@@ -195,14 +230,13 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
     double least = 0;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
       work[pass] = before[pass].with(kind.work[pass]);
-      least += last ? mean_ms(work[pass], timed_.passes[pass], masked_us_[pass])
-                    : unmasked_ms(work[pass].visited * rest_visited_[axis][pass], timed_.passes[pass]);
+      if (last) least += mean_ms(work[pass], timed_.passes[pass], masked_us_[pass]);
     }
-    if (least > limit()) continue;
     if (!last) {
-      enter(axis + 1, work, lo, hi);
+      if (least_with(axis, work, hi) <= limit()) enter(axis + 1, work, lo, hi);
       continue;
     }
+    if (least > limit()) continue;
     least = 0;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
       least += least_ms(work[pass], timed_.passes[pass], axes_.rank());

@@ -41,9 +41,9 @@ class KindWalk {
   KindWalk(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
            std::size_t choice, const PerAxis<const Kinds*>& axes);
 
-  /// Keeps the `most` with the smallest bounds, in `kept`: a heap with the largest on top, which other
-  /// choices share.
-  void collect(std::size_t most, std::vector<KindTuple>& kept);
+  /// Keeps the `most` with the smallest bounds, none above `within_ms`, in `kept`: a heap with the largest on top,
+  /// which other choices share.
+  void collect(std::size_t most, std::vector<KindTuple>& kept, std::optional<double> within_ms = {});
 
   /// The first allowed point in the order of ContextOrder, without its time; none: no windows are allowed.
   [[nodiscard]] std::optional<RankedPoint> first_point(const KindTuple& tuple);
@@ -57,8 +57,13 @@ class KindWalk {
   [[nodiscard]] double limit() const;
   [[nodiscard]] RankedPoint empty_point() const;
   void keep(const RankedPoint& point);
+  void look_behind();
   /// No combination of `before` with this kind or one behind it takes less.
   [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
+  /// No combination that begins with `work`, on the axes up to `axis`, takes less and attends to enough.
+  [[nodiscard]] double least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const;
+  /// The first kind that may attend to enough, or one behind it.
+  [[nodiscard]] std::size_t first_kind(std::size_t axis, double attended_hi) const;
   void enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo, double attended_hi);
   void offer();
   void choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness, RankedPoint& point,
@@ -70,10 +75,12 @@ class KindWalk {
   const TimedChoice& timed_;
   PerAxis<const Kinds*> axes_;
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
-  PerAxis<PerPass<double>> rest_visited_;
+  PerAxis<PerPass<double>> rest_visited_, rest_per_pair_;  ///< the least that they visit; a pair that they attend to
   /// [axis][kind]: the least that this kind or one behind it visits.
   std::vector<std::vector<PerPass<double>>> behind_visited_;
-  PerPass<double> masked_us_ = {0, 0};
+  std::vector<std::vector<double>> most_attended_;  ///< [axis][kind]: of this kind and those before it
+  PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
+  double within_ms_ = 0;
   KindTuple tuple_;
   std::size_t most_ = 0;
   std::vector<KindTuple>* kept_ = nullptr;

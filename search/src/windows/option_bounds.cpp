@@ -95,8 +95,11 @@ std::int64_t AxisBounds::least_cost(std::int64_t window, std::size_t pass) const
   // Every token attends and is attended to: strides are no larger than windows.
   const bool whole_window = bounds.walk == Walk::kForward && !mask_.causal;
   const std::int64_t of_tile = whole_window ? ceil_divide(window, bounds.tiles.streamed) : 1;
-  if (objective_ == Objective::kWorst) return of_tile;
-  return checked_multiply(bounds.walked_tiles, of_tile, "visited_tiles");
+  const std::int64_t of_all = checked_multiply(bounds.walked_tiles, of_tile, "visited_tiles");
+  // Pairs of tiles that pairs of tokens fill.
+  const std::int64_t filled = ceil_divide(least_attended(window), bounds.tiles.walked * bounds.tiles.streamed);
+  const std::int64_t least = std::max(of_all, filled);
+  return objective_ == Objective::kWorst ? ceil_divide(least, bounds.walked_tiles) : least;
 }
 
 std::optional<std::int64_t> AxisBounds::smallest_window_attending(std::int64_t attended) const {
@@ -141,19 +144,19 @@ std::int64_t tiles_inside(const IntRange& groups, const AxisMask& mask, std::int
 
 }  // namespace
 
-std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles) {
-  if (mask.causal || mask.dilation > 1) return 1;
+LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles) {
+  if (mask.causal || mask.dilation > 1) return {};
   const std::int64_t q_tiles = ceil_divide(mask.length, tiles.walked), stride = mask.stride;
   const std::int64_t of_window = ceil_divide(mask.window, tiles.streamed);
   const std::int64_t least = checked_multiply(q_tiles, of_window, "visited_tiles");
   const IntRange groups = unmoved_groups(mask);
-  if (groups.hi <= groups.lo) return least;
+  if (groups.hi <= groups.lo) return {least, of_window};
   const bool wide = stride >= tiles.walked;  // then a Q tile has one boundary at most
   const std::int64_t boundaries = wide ? 1 : (tiles.walked - 1) / stride;
   const std::int64_t more = ceil_divide(mask.window + boundaries * stride, tiles.streamed) - of_window;
   const std::int64_t with_more =
       wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked);
-  return least + more * with_more;
+  return {least + more * with_more, with_more > 0 ? of_window + more : of_window};
 }
 
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
@@ -183,7 +186,11 @@ PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_
   PerPass<long double> useful = {kAny, kAny};
   for (std::size_t pass = 0; pass < choice.passes; ++pass) {
     const long double left = choice.limit->most * kBoundSlack - least[1 - pass];  // what the other pass leaves
-    useful[pass] = left < least[pass] ? -1 : left / scaled[pass] * kBoundSlack;
+    if (left < least[pass]) {
+      useful[pass] = -1;
+    } else if (scaled[pass] > 0) {
+      useful[pass] = left / scaled[pass] * kBoundSlack;
+    }
   }
   return useful;
 }

@@ -77,9 +77,15 @@ struct ChoiceBounds {
 /// Whether costs of an axis are visited pairs of tiles.
 [[nodiscard]] bool counts_visits(Objective objective);
 
+/// Bounds of what an axis visits forward.
+struct LeastVisited {
+  std::int64_t all = 1;
+  std::int64_t longest = 1;  ///< by the Q tile with most
+};
+
 /// No kernel visits less of an axis forward, found without counting: every Q tile streams a window's worth of keys, and
 /// one across boundaries of stride groups those of windows that lie a stride apart. O(1).
-[[nodiscard]] std::int64_t least_visited(const AxisMask& mask, const AxisTiles& tiles);
+[[nodiscard]] LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles);
 
 /// Relative slack that covers the rounding of the bounds.
 inline constexpr long double kBoundSlack = 1 + 1e-12L;

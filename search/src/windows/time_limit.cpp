@@ -38,18 +38,44 @@ struct PassBound {
   }
 };
 
-PassBound bound_of(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+/// A bound of a launch of one pass of a choice.
+using BoundOf = PassBound(const SearchSpace&, const TileChoice&, const TimedPass&);
+
+std::size_t index_of(const SearchSpace& space, const TimedPass& pass) {
+  return Passes(space)[0].walk == pass.walk ? 0U : 1U;
+}
+
+/// Tiles that one CTA streams where nothing is left out.
+double streamed_tiles(const SearchSpace& space, const TilePair& tiles, Walk walk) {
+  const Extents& streamed = walk == Walk::kForward ? tiles.kv_tile : tiles.q_tile;
+  double pairs = 1;
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
+    pairs *= static_cast<double>(ceil_divide(space.input[axis], streamed[axis]));
+  return pairs;
+}
+
+/// By all that it visits: no launch ends before the mean of its workers.
+PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
   const TilePair& tiles = tiles_of(choice, pass.walk);
   const double share_ms = 1e-3 * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers);
-  PassBound bound{.costs = &pass.costs, .index = Passes(space)[0].walk == pass.walk ? 0U : 1U};
+  PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
   const double launched = launched_tiles(space, tiles, pass);
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
   bound.tile_ms = share_ms * pass.costs.unmasked_tile_us;
-  double pairs = launched;
-  const Extents& streamed = pass.walk == Walk::kForward ? tiles.kv_tile : tiles.q_tile;
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
-    pairs *= static_cast<double>(ceil_divide(space.input[axis], streamed[axis]));
-  bound.dense_ms = bound.tile_ms * pairs;
+  bound.dense_ms = bound.tile_ms * launched * streamed_tiles(space, tiles, pass.walk);
+  return bound;
+}
+
+/// By what its longest CTA visits, where CTAs are simulated; else its visits take no time.
+PassBound bound_of_longest(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+  const TilePair& tiles = tiles_of(choice, pass.walk);
+  PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
+  bound.fixed_ms = 1e-3 * pass.costs.launch_us;
+  const double ctas = launched_tiles(space, tiles, pass) * static_cast<double>(pass.repeats);
+  if (pass.family == NattenBackend::kCutlassFna || ctas > pass.most_simulated) return bound;
+  bound.fixed_ms += 1e-3 * pass.costs.cta_us;
+  bound.tile_ms = 1e-3 * pass.costs.unmasked_tile_us;
+  bound.dense_ms = bound.tile_ms * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }
 
@@ -85,15 +111,8 @@ CostLimit limit_within(double ms, const std::vector<PassBound>& passes) {
   return limit;
 }
 
-}  // namespace
-
-bool has_limit(const TimeObjective& objective) {
-  return std::any_of(objective.choices.begin(), objective.choices.end(),
-                     [](const TimedChoice& choice) { return choice.most_ms > 0; });
-}
-
-std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjective& objective,
-                                     const std::optional<double>& ms) {
+std::vector<CostLimit> limits_within(const SearchSpace& space, const TimeObjective& objective,
+                                     const std::optional<double>& ms, BoundOf* bound_of) {
   std::vector<CostLimit> limits;
   if (!ms && !has_limit(objective)) return limits;
   constexpr double kAny = std::numeric_limits<double>::max();
@@ -112,6 +131,36 @@ std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjecti
     limits.push_back(limit_within(most_ms, passes));
   }
   return limits;
+}
+
+}  // namespace
+
+bool has_limit(const TimeObjective& objective) {
+  return std::any_of(objective.choices.begin(), objective.choices.end(),
+                     [](const TimedChoice& choice) { return choice.most_ms > 0; });
+}
+
+std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjective& objective,
+                                     const std::optional<double>& ms) {
+  return limits_within(space, objective, ms, bound_of_mean);
+}
+
+std::vector<CostLimit> longest_within(const SearchSpace& space, const TimeObjective& objective,
+                                      const std::optional<double>& ms) {
+  return limits_within(space, objective, ms, bound_of_longest);
+}
+
+std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective) {
+  std::vector<PerPass<double>> costs;
+  for (const TimedChoice& choice : objective.choices) {
+    costs.push_back({1, 1});
+    for (const TimedPass& pass : choice.passes) {
+      if (pass.family != NattenBackend::kHopperFna && pass.family != NattenBackend::kBlackwellFna) continue;
+      const double masked_us = pass.costs.masked_tile_us[space.input.rank() - 1];
+      costs.back()[index_of(space, pass)] = std::max(1.0, masked_us / pass.costs.unmasked_tile_us);
+    }
+  }
+  return costs;
 }
 
 }  // namespace natten_sim

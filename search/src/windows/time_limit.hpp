@@ -19,4 +19,12 @@ namespace natten_sim {
 [[nodiscard]] std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjective& objective,
                                                    const std::optional<double>& ms);
 
+/// The same of the longest CTAs: a launch that is simulated takes at least as long as its longest CTA.
+[[nodiscard]] std::vector<CostLimit> longest_within(const SearchSpace& space, const TimeObjective& objective,
+                                                    const std::optional<double>& ms);
+
+/// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 where
+/// kernels mask tile by tile.
+[[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
+
 }  // namespace natten_sim

@@ -29,6 +29,17 @@ struct TimedPoint {
   RankedPoint point;
 };
 
+/// Sorts by time; among equal times by `order`.
+void sort_by_time(std::vector<TimedPoint>& points, const ContextOrder& order) {
+  std::sort(points.begin(), points.end(), [](const TimedPoint& a, const TimedPoint& b) { return a.ms < b.ms; });
+  for (auto first = points.begin(); first != points.end();) {
+    const double most_ms = first->ms * (1 + kEqualTimes);
+    const auto end = std::find_if(first, points.end(), [&](const TimedPoint& each) { return each.ms > most_ms; });
+    std::sort(first, end, [&](const TimedPoint& a, const TimedPoint& b) { return order(a.point, b.point); });
+    first = end;
+  }
+}
+
 /// Rows that differ as asked for, the fastest first.
 class Rows {
  public:
@@ -39,9 +50,7 @@ class Rows {
 
   /// The best so far. Points come with growing bounds, so this is final once the next bound is above.
   [[nodiscard]] std::vector<TimedPoint> best() {
-    std::sort(all_.begin(), all_.end(), [&](const TimedPoint& a, const TimedPoint& b) {
-      return a.ms != b.ms ? a.ms < b.ms : order_(a.point, b.point);
-    });
+    sort_by_time(all_, order_);
     std::vector<TimedPoint> chosen;
     std::set<std::vector<std::int64_t>> seen;
     for (const TimedPoint& each : all_) {
@@ -98,10 +107,10 @@ class TimedSpace {
   }
 
   /// The combinations with the smallest bounds, in order.
-  [[nodiscard]] std::vector<KindTuple> first_combinations(std::size_t most) {
+  [[nodiscard]] std::vector<KindTuple> first_combinations(std::size_t most, std::optional<double> within_ms) {
     std::vector<KindTuple> kept;
     for (std::optional<KindWalk>& walk : walks_) {
-      if (walk) walk->collect(most, kept);
+      if (walk) walk->collect(most, kept, within_ms);
     }
     std::sort(kept.begin(), kept.end());
     return kept;
@@ -190,13 +199,14 @@ Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combination
   return {rows.best(), false};
 }
 
-/// The fastest of the options in `tables`; sure unless too many would have to be timed.
-Timed fastest_of(const SearchTables& tables, const FastestRequest& request) {
+/// The fastest of the options in `tables`, none of which takes longer than `within_ms`; sure unless too many would
+/// have to be timed.
+Timed fastest_of(const SearchTables& tables, const FastestRequest& request, std::optional<double> within_ms) {
   const KindStrides strides =
       request.distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest;
   TimedSpace space(request.space, request.constraints, request.objective, tables, strides);
   for (std::size_t most = kFirstCombinations;; most *= 8) {
-    const std::vector<KindTuple> combinations = space.first_combinations(most);
+    const std::vector<KindTuple> combinations = space.first_combinations(most, within_ms);
     Timed timed = time_in_order(space, combinations, request);
     timed.sure = timed.sure || combinations.size() < most;
     if (timed.sure || most >= kMostCombinations) return timed;
@@ -246,7 +256,7 @@ Timed fastest_of_sketch(const FastestRequest& request, TableRequest wanted, std:
   const SearchTables tables =
       make_tables(request.space, request.constraints, Objective::kMean, request.run, wanted);
   evaluated = tables.evaluated;
-  return fastest_of(tables, request);
+  return fastest_of(tables, request, std::nullopt);
 }
 
 }  // namespace
@@ -271,12 +281,14 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   }
   wanted.from = 0.1, wanted.to = 0.3;
   wanted.choice_limits = visits_within(space, objective, within);
+  wanted.longest_limits = longest_within(space, objective, within);
+  wanted.masked_costs = masked_costs(space, objective);
   const std::optional<SearchTables> tables =
       make_tables_if_few(space, asked, Objective::kMean, run, wanted, kMostOptions);
   result.sketched = !tables || !few_tiles(space, *tables);
   if (!result.sketched) {
     result.search.evaluated = tables->evaluated;
-    timed = fastest_of(*tables, request);
+    timed = fastest_of(*tables, request, within);
   }
   result.complete = timed.sure && !result.sketched;
   std::vector<RankedPoint> points;

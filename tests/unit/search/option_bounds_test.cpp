@@ -141,13 +141,15 @@ TEST_CASE("larger tiles are bounded by what a window and a pair of tiles must ta
     CHECK(forward.least_cost_per_pair(0) == Approx(6 / (24 * 3.0)));
     CHECK(bounds(Walk::kForward, true, objective).least_cost(10, 0) == 6);
     CHECK(bounds(Walk::kForward, true, objective).least_cost_per_pair(0) == Approx(1 / 12.0));
-    CHECK(bounds(Walk::kBackward, false, objective).least_cost(10, 0) == 8);  // KV tiles are walked
+    CHECK(bounds(Walk::kBackward, false, objective).least_cost(1, 0) == 8);  // KV tiles are walked
+    CHECK(bounds(Walk::kBackward, false, objective).least_cost(10, 0) == 240 / 12);
     CHECK(bounds(Walk::kBackward, false, objective).least_cost_per_pair(0) == Approx(1 / 12.0));
   }
   // The largest Q tile: no smaller than the mean.
   CHECK(bounds(Walk::kForward, false, Objective::kWorst).least_cost(10, 0) == 4);
   CHECK(bounds(Walk::kForward, false, Objective::kWorst).least_cost_per_pair(0) == Approx(1 / (12 * 6.0)));
-  CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(10, 0) == 1);
+  CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(1, 0) == 1);
+  CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(10, 0) == 3);  // 20 over 8 KV tiles
   CHECK(bounds(Walk::kForward, false, Objective::kFlop).least_cost(10, 0) == 240);
   CHECK(bounds(Walk::kForward, true, Objective::kFlop).least_cost(10, 0) == 24);
   CHECK(bounds(Walk::kForward, false, Objective::kFlop).least_cost_per_pair(0) == 1);
@@ -301,25 +303,28 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
 }
 
 TEST_CASE("no option visits less than its window and the boundaries of its stride groups make it") {
-  std::int64_t met = 0, above_windows = 0;
+  std::int64_t met = 0, longest_met = 0, above_windows = 0;
   for (std::int64_t length = 1; length <= 24; ++length) {
     for (std::int64_t window = 1; window <= length; ++window) {
       for (std::int64_t stride = 1; stride <= window; ++stride) {
         for (const AxisTiles tiles : {AxisTiles{1, 1}, {2, 3}, {4, 4}, {6, 4}, {5, 2}, {3, 8}}) {
           const AxisMask mask{length, window, stride, 1, false};
-          const std::int64_t visited = count_axis(mask, tiles, KvTiling::kStatic, Walk::kForward).visited_tiles;
-          const std::int64_t least = least_visited(mask, tiles);
-          if (least > visited) {
-            CAPTURE(length, window, stride, tiles.walked, tiles.streamed, least, visited);
+          const AxisCount count = count_axis(mask, tiles, KvTiling::kStatic, Walk::kForward);
+          const std::int64_t visited = count.visited_tiles, longest = count.max_tiles_per_walked_tile;
+          const LeastVisited least = least_visited(mask, tiles);
+          if (least.all > visited || least.longest > longest) {
+            CAPTURE(length, window, stride, tiles.walked, tiles.streamed, least.all, visited, least.longest, longest);
             FAIL("less is visited");
           }
-          met += least == visited;
-          above_windows += least > ceil_divide(length, tiles.walked) * ceil_divide(window, tiles.streamed);
+          met += least.all == visited;
+          longest_met += least.longest == longest;
+          above_windows += least.all > ceil_divide(length, tiles.walked) * ceil_divide(window, tiles.streamed);
         }
       }
     }
   }
   CHECK(met > 1'000);
+  CHECK(longest_met > 1'000);
   CHECK(above_windows > 100);
 }
 

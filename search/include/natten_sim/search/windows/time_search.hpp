@@ -42,6 +42,10 @@ struct TimeObjective {
   std::function<double(const NeighborhoodMask&, std::size_t tile_choice)> exact_ms;
 };
 
+/// Times are equal when they differ by no more than this share of the shortest of them: what the rounding of a
+/// simulation's sums can make of one time.
+inline constexpr double kEqualTimes = 1e-12;
+
 /// The `top` fastest: by time, then more attended pairs, then as search_best (NATTEN's fast path first, then
 /// smaller product of strides, ..). Of combinations of one tile choice that visit, mask and launch the same
 /// tiles the first counts; of what is left, with Distinct::kStride or kWindow, one for each window and stride,
