@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
 
@@ -108,9 +109,60 @@ std::int64_t parse_bytes(const std::string& parameter, const std::string& text, 
   return parse_integer(parameter, binary ? std::to_string(scaled->binary) : text, lo, hi);
 }
 
+std::int64_t parse_whole_number(const std::string& parameter, const std::string& text, std::int64_t lo,
+                                std::int64_t hi) {
+  const bool bytes = parameter.ends_with("-bytes") || parameter.ends_with("_bytes");
+  return bytes ? parse_bytes(parameter, text, lo, hi) : parse_integer(parameter, text, lo, hi);
+}
+
 bool is_share_interval(double lo, double hi) { return lo == 0 && hi == 1; }
 
 double share_of_number(double value) { return value > 1 ? value / 100 : value; }
+
+double parse_number(const std::string& parameter, const std::string& text, double lo, double hi,
+                    const std::string& accepted) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool whole = error == std::errc() && end == text.data() + text.size();
+  const bool in_range = error == std::errc() && value >= lo && value <= hi;
+  if (whole && in_range) return value;
+  throw InvalidParameter(parameter, "'" + text + "'", accepted);
+}
+
+double parse_factor(const std::string& parameter, const std::string& text, double lo, double hi,
+                    const std::string& accepted) {
+  const bool times = text.size() > 1 && text.ends_with('x');
+  return parse_number(parameter, times ? text.substr(0, text.size() - 1) : text, lo, hi, accepted);
+}
+
+double parse_share(const std::string& parameter, const std::string& text, const std::string& accepted) {
+  if (text.ends_with('%'))
+    return parse_number(parameter, text.substr(0, text.size() - 1), 0, 100, accepted) / 100;
+  return share_of_number(parse_number(parameter, text, 0, 100, accepted));
+}
+
+std::pair<std::int64_t, std::int64_t> parse_ratio(const std::string& parameter, const std::string& text,
+                                                  std::int64_t lowest, const std::string& accepted) {
+  const std::size_t at = text.find('/');
+  if (at == std::string::npos) throw InvalidParameter(parameter, "'" + text + "'", accepted);
+  const std::int64_t of = parse_integer(parameter, text.substr(at + 1), 1, kMaxAxisLength);
+  const std::int64_t number = parse_integer(parameter, text.substr(0, at), 0, kMaxAxisLength);
+  if (number < lowest || number > of) throw InvalidParameter(parameter, "'" + text + "'", accepted);
+  return {number, of};
+}
+
+bool parse_boolean(const std::string& parameter, const std::string& text) {
+  if (text == "true" || text == "1") return true;
+  if (text == "false" || text == "0") return false;
+  throw InvalidParameter(parameter, "'" + text + "'", "true, false, 1 or 0");
+}
+
+void require_choice(const std::string& parameter, const std::string& text, const std::string& choices) {
+  if (choices.empty()) return;
+  const std::vector<std::string> known = split_text(choices, ' ');
+  if (std::find(known.begin(), known.end(), text) == known.end())
+    throw UnknownName(parameter, text, closest_name(text, known), choices);
+}
 
 std::vector<std::int64_t> parse_integers(const std::string& parameter, const std::vector<std::string>& texts,
                                          std::int64_t lo, std::int64_t hi) {

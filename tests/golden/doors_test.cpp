@@ -1,8 +1,10 @@
-// One question by every door that reads values: flags, a TOML file, a line of --batch and a request of
-// `serve`. Each spelling is accepted by all of them with the same answer, or refused by all with the same
-// words. python/tests/test_doors.py asks Python for those rows of the table that have a keyword.
+// One question by every door that reads values: flags, a TOML file, a line of --batch, a request of `serve` and
+// one of the pages in a browser. Each spelling is accepted by all of them with the same answer, or refused by all
+// in the same words but for how the door spells the option. python/tests/test_doors.py asks Python for every row.
 #include <algorithm>
+#include <cstdlib>
 #include <sstream>
+#include <string_view>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -46,20 +48,35 @@ std::string flags_without(const Spelling& row) {
 /// TOML of a JSON value; none: TOML has no null, no objects and no integers beyond 63 bits.
 std::optional<std::string> toml_of(const Json& value) {
   if (value.is_null() || value.is_object()) return std::nullopt;
-  const std::string text = value.dump();
-  if (value.is_number_unsigned() && text.size() >= 19) return std::nullopt;
-  return text;
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) return std::nullopt;
+  return value.dump();
 }
 
 struct Answer {
   Json result;
-  std::string message;  ///< of an error
+  std::string option, message;  ///< of an error: which option it names, and what it says of it
 };
+
+/// "window: '0' is not valid; .." in two parts.
+Answer error_of(std::string text) {
+  constexpr std::string_view kBegin = "natten-sim: error: ";
+  if (text.starts_with(kBegin)) text.erase(0, kBegin.size());
+  const std::size_t colon = text.find(": ");
+  REQUIRE(colon != std::string::npos);
+  return {{}, text.substr(0, colon), text.substr(colon + 2)};
+}
+
+/// What the command line spells with dashes before it and within: --device-file is device_file.
+std::string without_dashes(std::string text) {
+  for (std::size_t at = 0; (at = text.find("--", at)) != std::string::npos;) text.erase(at, 2);
+  std::replace(text.begin(), text.end(), '-', '_');
+  return text;
+}
 
 Answer by_flags(const Spelling& row) {
   const Run done = run("count" + flags_without(row) + " " + row.words + " --json --quiet --no-conclusion");
-  if (done.exit_code == 0) return {Json::parse(done.out).at("result"), ""};
-  return {{}, done.err.substr(0, done.err.find('\n'))};
+  if (done.exit_code == 0) return {Json::parse(done.out).at("result"), "", ""};
+  return error_of(done.err.substr(0, done.err.find('\n')));
 }
 
 Answer by_file(const Spelling& row, const std::string& toml) {
@@ -67,14 +84,14 @@ Answer by_file(const Spelling& row, const std::string& toml) {
   write_text(file, "\"" + row.key + "\" = " + toml + "\n");
   const Run done =
       run("count" + flags_without(row) + " --config " + file + " --json --quiet --no-conclusion");
-  if (done.exit_code == 0) return {Json::parse(done.out).at("result"), ""};
-  return {{}, done.err.substr(0, done.err.find('\n'))};
+  if (done.exit_code == 0) return {Json::parse(done.out).at("result"), "", ""};
+  return error_of(done.err.substr(0, done.err.find('\n')));
 }
 
 Answer from_line(const std::string& out, bool whole) {
   Json answer = Json::parse(out);
-  if (answer.contains("error")) return {{}, answer.at("error").at("message").get<std::string>()};
-  return {whole ? answer.at("result") : answer, ""};
+  if (answer.contains("error")) return error_of(answer.at("error").at("message").get<std::string>());
+  return {whole ? answer.at("result") : answer, "", ""};
 }
 
 Answer by_line(const Spelling& row) {
@@ -82,7 +99,8 @@ Answer by_line(const Spelling& row) {
   return from_line(run("count" + flags_without(row) + " --batch - --quiet", line.dump() + "\n").out, false);
 }
 
-Answer by_request(const Spelling& row) {
+/// As `serve` and the pages ask it.
+std::string request_of(const Spelling& row) {
   Json options = {{row.key, row.value}};
   for (const auto& [option, flags] : kProblem) {
     std::istringstream words(flags.substr(flags.find(' ')));
@@ -90,25 +108,46 @@ Answer by_request(const Spelling& row) {
     for (int size = 0; words >> size;) sizes.push_back(size);
     if (option != row.sets) options[option] = sizes;
   }
-  const Json request = {{"command", "count"}, {"options", options}};
-  return from_line(run("serve", request.dump() + "\n").out, true);
+  return Json({{"command", "count"}, {"options", options}}).dump() + "\n";
+}
+
+/// What the pages' module answers to all rows, by the same program for this machine: one process.
+std::vector<Answer> by_page(const std::vector<Spelling>& rows) {
+  const std::string folder = scratch_folder();
+  std::string requests;
+  for (const Spelling& row : rows) requests += request_of(row);
+  write_text(folder + "/requests.jsonl", requests);
+  const std::string line = std::string("'" NATTEN_SIM_LESSONS "' < '") + folder + "/requests.jsonl' > '" + folder +
+                           "/answers.jsonl'";
+  REQUIRE(std::system(line.c_str()) == 0);
+  std::istringstream answers(read_text(folder + "/answers.jsonl"));
+  std::vector<Answer> all;
+  for (std::string answer; std::getline(answers, answer);) all.push_back(from_line(answer, true));
+  REQUIRE(all.size() == rows.size());
+  return all;
 }
 
 void check_same(const Spelling& row, const char* door, const Answer& answer, const Answer& expected) {
   INFO(door << ": " << row.key << " = " << row.value.dump() << ": " << answer.message);
   CHECK(answer.result == expected.result);
   CHECK(answer.message.empty() == row.refused.empty());
-  if (!row.refused.empty()) CHECK(answer.message.find(row.refused) != std::string::npos);
+  CHECK(without_dashes(answer.message) == without_dashes(expected.message));
+  if (row.refused.empty()) return;
+  CHECK(answer.message.find(row.refused) != std::string::npos);
+  CHECK(without_dashes(answer.option) == without_dashes(&answer == &expected ? expected.option : row.key));
 }
 
 TEST_CASE("a value is accepted by every door in every spelling, or refused by all in the same words") {
   const std::vector<Spelling> rows = spellings();
   REQUIRE(rows.size() >= 40);
-  for (const Spelling& row : rows) {
+  const std::vector<Answer> pages = by_page(rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Spelling& row = rows[i];
     const Answer flags = by_flags(row);
     check_same(row, "flags", flags, flags);
     check_same(row, "batch", by_line(row), flags);
-    check_same(row, "serve", by_request(row), flags);
+    check_same(row, "serve", from_line(run("serve", request_of(row)).out, true), flags);
+    check_same(row, "page", pages[i], flags);
     if (const auto toml = toml_of(row.value)) check_same(row, "file", by_file(row, *toml), flags);
   }
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cli/plain_value.hpp"
+#include <natten_sim/io/plain_value.hpp>
 
 namespace natten_sim::cli {
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/given_value.hpp"
+#include <natten_sim/io/given_value.hpp>
 
 namespace natten_sim::cli {
 namespace {

@@ -1,29 +1,20 @@
 // The part of a row that CLI11, help and completion need: its spellings, and what its help says.
+#include <algorithm>
+
 #include <natten_sim/io/value_text.hpp>
+#include <natten_sim/study/describe/other_names.hpp>
 
 #include "cli/option_value.hpp"
 
 namespace natten_sim::cli {
 namespace {
 
-/// How NATTEN's functions call what an option of this name is.
-constexpr std::pair<const char*, const char*> kOfNatten[] = {
-    {"window", "--kernel-size"},
-    {"heads", "--num-heads"},
-    {"kernel-schedule", "--schedule"},
-    {"causal", "--is-causal"},
-    {"q-tile", "--q-tile-shape"},
-    {"kv-tile", "--kv-tile-shape"},
-    {"backward-q-tile", "--backward-q-tile-shape"},
-    {"backward-kv-tile", "--backward-kv-tile-shape"},
-};
-
 std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& about) {
   std::vector<OtherSpelling> spellings = about.spellings;
-  const std::string name = OptionSpec{.flags = flags}.name();
-  for (const auto& [own, theirs] : kOfNatten) {
-    if (name == own) spellings.push_back({.flag = theirs, .bare = about.bare});
-  }
+  std::string name = OptionSpec{.flags = flags}.name();
+  std::replace(name.begin(), name.end(), '-', '_');
+  if (const char* const theirs = study::name_in_natten(name))
+    spellings.push_back({.flag = flag_of_key(theirs), .bare = about.bare});
   if (about.bare != nullptr) {
     for (const std::string& flag : split_text(flags, ','))
       spellings.push_back({.flag = flag, .bare = about.bare});

@@ -6,45 +6,18 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/study/describe/range_text.hpp>
 
 #include "cli/option_range.hpp"
-#include "cli/values.hpp"
 
 namespace natten_sim::cli {
-namespace {
-
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
-/// Whether an option is a number of bytes, which may have a unit.
-bool is_of_bytes(const std::string& name) { return name.ends_with("-bytes") || name.ends_with("_bytes"); }
-
-bool has_colon(const std::string& word) { return word.find(':') != std::string::npos; }
-
-}  // namespace
-
-void require_choice(const std::string& name, const std::string& text, const std::string& choices) {
-  if (choices.empty()) return;
-  const std::vector<std::string> known = split(choices);
-  if (std::find(known.begin(), known.end(), text) == known.end())
-    throw UnknownName(name, text, closest_name(text, known), choices);
-}
 
 std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
                                 const About& about) {
-  return is_of_bytes(name) ? parse_bytes(name, words.front(), about.range.lo, about.range.hi)
-                           : parse_integer(name, words.front(), about.range.lo, about.range.hi);
+  return parse_whole_number(name, words.front(), about.range.lo, about.range.hi);
 }
 
 void put_integer(std::int64_t value, Json& out) { out = value; }
@@ -53,9 +26,7 @@ void put_text(const std::string& text, Json& out) { out = text; }
 
 bool OptionValue<bool>::from_words(const std::string& name, const std::vector<std::string>& words,
                                    const About&) {
-  if (words.empty() || words.front() == "true" || words.front() == "1") return true;
-  if (words.front() == "false" || words.front() == "0") return false;
-  throw InvalidParameter(name, "'" + words.front() + "'", "true, false, 1 or 0");
+  return words.empty() || parse_boolean(name, words.front());
 }
 
 bool OptionValue<bool>::to_json(bool value, Json& out) {
@@ -86,7 +57,7 @@ bool OptionValue<std::vector<std::int64_t>>::to_json(const std::vector<std::int6
 double OptionValue<double>::from_words(const std::string& name, const std::vector<std::string>& words,
                                        const About& about) {
   const auto [lo, hi] = about.interval;
-  const char* const accepted = about.accepted.c_str();
+  const std::string& accepted = about.accepted;
   if (is_share_interval(lo, hi)) return parse_share(name, words.front(), accepted);
   return about.value == "X" && hi > 1 ? parse_factor(name, words.front(), lo, hi, accepted)
                                       : parse_number(name, words.front(), lo, hi, accepted);
@@ -164,12 +135,7 @@ bool OptionValue<PerAxis<bool>>::to_json(const PerAxis<bool>& value, Json& out) 
 PerAxis<IntRange> OptionValue<PerAxis<IntRange>>::from_words(const std::string& name,
                                                              const std::vector<std::string>& words,
                                                              const About&) {
-  if (words.size() == 2 && !has_colon(words[0]) && !has_colon(words[1]))
-    return {parse_range(name, words[0] + ":" + words[1])};
-  require_axes(name, words.size());
-  PerAxis<IntRange> ranges;
-  for (const std::string& word : words) ranges.push_back(parse_range(name, word));
-  return ranges;
+  return study::parse_ranges(name, words);
 }
 
 bool OptionValue<PerAxis<IntRange>>::to_json(const PerAxis<IntRange>& value, Json& out) {
@@ -180,8 +146,7 @@ bool OptionValue<PerAxis<IntRange>>::to_json(const PerAxis<IntRange>& value, Jso
 
 SparsityRange OptionValue<SparsityRange>::from_words(const std::string& name,
                                                      const std::vector<std::string>& words, const About&) {
-  if (words.size() == 1) return parse_fraction_range(name, words[0]);
-  return parse_share_range(name, words[0], words[1]);
+  return study::parse_shares(name, words);
 }
 
 bool OptionValue<SparsityRange>::to_json(const SparsityRange& value, Json& out) {

@@ -13,13 +13,14 @@
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/io/given_value.hpp>
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/io/plain_value.hpp>
+#include <natten_sim/io/value_text.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/describe/about.hpp>
 
 #include "cli/command.hpp"
-#include "cli/given_value.hpp"
-#include "cli/plain_value.hpp"
 
 namespace natten_sim::cli {
 using Words = std::vector<std::string>;
@@ -46,9 +47,6 @@ using study::NumberBounds;
 ///   * `static constexpr bool kMayBeEmpty = true`: it is a list, and none is one.
 template <typename T>
 struct OptionValue;
-
-/// @throws UnknownName unless `text` is one of `choices` (separated by spaces), or `choices` is empty.
-void require_choice(const std::string& name, const std::string& text, const std::string& choices);
 
 // What the specialisations below are made of; the texts as messages have them.
 [[nodiscard]] std::int64_t integer_from_words(const std::string& name, const std::vector<std::string>& words,
@@ -178,7 +176,7 @@ struct OptionValue<PerAxis<bool>> {
   static bool to_json(const PerAxis<bool>& value, Json& out);
 };
 
-/// LO:HI, one for all axes or one an axis; LO HI is one too.
+/// As study::parse_ranges has it.
 template <>
 struct OptionValue<PerAxis<IntRange>> {
   static constexpr int kMaxValues = 4;
@@ -187,7 +185,7 @@ struct OptionValue<PerAxis<IntRange>> {
   static bool to_json(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// LO:HI or LO HI, two shares, or the second alone.
+/// As study::parse_shares has it.
 template <>
 struct OptionValue<SparsityRange> {
   static constexpr int kMaxValues = 2;

@@ -17,7 +17,6 @@
 #include "cli/context.hpp"
 #include "cli/described.hpp"
 #include "cli/reply.hpp"
-#include "cli/values.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"

@@ -11,6 +11,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/json_text.hpp>
+#include <natten_sim/io/value_text.hpp>
 
 #include "cli/invocation.hpp"
 #include "cli/limits.hpp"
@@ -18,7 +19,6 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
-#include "cli/values.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "sweep/grid.hpp"

@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include <natten_sim/io/lowering_data.hpp>
+#include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/device_profile_report.hpp>
@@ -21,7 +22,6 @@
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
-#include "cli/values.hpp"
 #include "commands/rows/validate_rows.hpp"
 
 namespace natten_sim::cli {

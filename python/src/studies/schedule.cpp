@@ -96,7 +96,7 @@ study::ScheduleAnswer timed(const ScheduleAnswers& found, const study::ScheduleD
   AskedSchedule asked = found.asked;
   const std::optional<study::Context> with_file = with_costs(asked, context);
   if (found.kernel) {
-    study::ScheduleQuestion question = study::deterministic_run(kernel_question_of(asked), *found.kernel);
+    study::ScheduleQuestion question = study::deterministic_run(study::kernel_question_of(asked.parts), *found.kernel);
     question.detail = detail;
     return study::schedule(question, with_file ? *with_file : context);
   }

@@ -1,7 +1,7 @@
 // How causal axes, an order of KV tiles and a sweep of lengths are read and written.
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/value_text.hpp>
 
-#include "cli/values.hpp"
 #include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {

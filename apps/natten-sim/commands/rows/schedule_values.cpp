@@ -4,8 +4,7 @@
 
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/schedule_table.hpp>
-
-#include "cli/values.hpp"
+#include <natten_sim/io/value_text.hpp>
 
 namespace natten_sim::cli {
 

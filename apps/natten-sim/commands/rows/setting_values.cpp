@@ -6,8 +6,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
-
-#include "cli/values.hpp"
+#include <natten_sim/io/value_text.hpp>
 
 namespace natten_sim::cli {
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/mask.hpp>
@@ -20,11 +21,34 @@ namespace natten_sim {
 /// The same of bytes: 52428800 or 50MiB. 50MB has two meanings, and the message says which.
 [[nodiscard]] std::int64_t parse_bytes(const std::string& parameter, const std::string& text, std::int64_t lo,
                                        std::int64_t hi);
+/// Bytes where the parameter's name ends so, else an integer.
+[[nodiscard]] std::int64_t parse_whole_number(const std::string& parameter, const std::string& text,
+                                              std::int64_t lo, std::int64_t hi);
+
+[[nodiscard]] double parse_number(const std::string& parameter, const std::string& text, double lo, double hi,
+                                  const std::string& accepted);
+/// The same of a factor: 5 or 5x.
+[[nodiscard]] double parse_factor(const std::string& parameter, const std::string& text, double lo, double hi,
+                                  const std::string& accepted);
 
 /// Whether numbers of an interval are shares: fractions, which may be given in per cent.
 [[nodiscard]] bool is_share_interval(double lo, double hi);
 /// A number above 1 is in per cent: no fraction is.
 [[nodiscard]] double share_of_number(double value);
+/// A share as a fraction 0..1 or in per cent: 0.9, 90% or 90. 1 is the whole.
+[[nodiscard]] double parse_share(const std::string& parameter, const std::string& text,
+                                 const std::string& accepted);
+
+/// `K/N` with lowest <= K <= N; `accepted` says that in words.
+[[nodiscard]] std::pair<std::int64_t, std::int64_t> parse_ratio(const std::string& parameter,
+                                                                const std::string& text, std::int64_t lowest,
+                                                                const std::string& accepted);
+
+/// true, false, 1 or 0.
+[[nodiscard]] bool parse_boolean(const std::string& parameter, const std::string& text);
+
+/// @throws UnknownName unless `text` is one of `choices` (separated by spaces), or `choices` is empty.
+void require_choice(const std::string& parameter, const std::string& text, const std::string& choices);
 
 /// `30 48 80`, `30x48x80` or `30,48,80`: one integer or more, each in lo..hi.
 [[nodiscard]] std::vector<std::int64_t> parse_integers(const std::string& parameter,
