@@ -18,7 +18,7 @@ from typing import Any
 
 import natten_sim
 
-BRIDGES = ("natten", "flex", "flash4", "triton", "helion")
+BRIDGES = ("natten", "flex", "flash4", "triton", "helion", "recall")
 HEAD = """# Python API
 
 Written from the docstrings of the package. [Python](python.md) says how it is used.

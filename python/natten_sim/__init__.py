@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from natten_sim import helion as helion
     from natten_sim import natten as natten
     from natten_sim import ops as ops
+    from natten_sim import recall as recall
     from natten_sim import triton as triton
 
 # Bridges are imported when they are used: some need NumPy or PyTorch.
-_BRIDGES = ("flash4", "flex", "helion", "natten", "triton")
+_BRIDGES = ("flash4", "flex", "helion", "natten", "recall", "triton")
 # Needs PyTorch itself, which dir() should not.
 _OPERATORS = ("ops",)
 

@@ -11,7 +11,7 @@ from typing import Any
 import natten_sim
 import pytest
 
-BRIDGES = ("flash4", "flex", "helion", "natten", "triton")  # ops needs PyTorch
+BRIDGES = ("flash4", "flex", "helion", "natten", "recall", "triton")  # ops needs PyTorch
 
 
 def public(thing: Any, module: str) -> Iterator[tuple[str, Any]]:

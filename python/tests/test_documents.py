@@ -50,7 +50,7 @@ def test_the_autotuner_tutorial_prints_what_it_says(root: pathlib.Path, capsys: 
     assert len(said) == 8 and capsys.readouterr().out.splitlines() == said
 
 
-@pytest.mark.parametrize("example", ["autotuner_hooks", "flash4_tensors", "natten_call"])
+@pytest.mark.parametrize("example", ["autotuner_hooks", "flash4_tensors", "natten_call", "recall_windows"])
 def test_the_page_has_the_output_of_an_example(root: pathlib.Path, example: str) -> None:
     """Line by line, but for whether the partner is here."""
     page = (root / "docs" / "python-bridges.md").read_text()
