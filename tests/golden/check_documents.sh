@@ -155,6 +155,10 @@ for document in README.md docs/*.md; do
     before=$line
   done <"$document"
 done
+# A page has one reader and one question: what needs 250 lines is two pages.
+for document in docs/*.md; do
+  if [ "$(wc -l <"$document")" -ge 250 ]; then fail "$document has 250 lines or more"; fi
+done
 # Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
 for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u); do
   grep -q -- "--svg docs/${picture%.svg}\.\(svg\|vl\.json\)" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
