@@ -54,7 +54,13 @@ std::string doc_of(const study::About& about, const char* value, const char* oth
 }
 
 Accepts accepts_of(const study::About& about) {
-  return {.lo = about.range.lo, .hi = about.range.hi, .least = about.interval.lo, .most = about.interval.hi};
+  return {.lo = about.range.lo,
+          .hi = about.range.hi,
+          .least = about.interval.lo,
+          .most = about.interval.hi,
+          .accepted = about.accepted,
+          .factor = about.value == "X" && about.interval.hi > 1,
+          .choices = about.choices};
 }
 
 bool is_given(const nb::kwargs& given, const std::string& name) {

@@ -41,14 +41,14 @@ class KeywordMembers {
     keywords_.add(keyword_of(member), std::move(access),
                   doc_of(about, value, std::is_same_v<T, bool> ? " [default]" : " [none]"), about.echo,
                   accepts_of(about));
-    keywords_.keep_company(about);
+    keywords_.keep_company(member, about);
   }
 
   template <typename Access, typename T>
   void choose(const std::string& member, Access access, T value, const study::About& about) {
     keywords_.choose(keyword_of(member), std::move(access), std::move(value), doc_of(about, "", " [default]"),
                      about.echo);
-    keywords_.keep_company(about);
+    keywords_.keep_company(member, about);
   }
 
   template <typename Access>

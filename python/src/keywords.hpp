@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <natten_sim/core/closest_name.hpp>
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/study/describe/members.hpp>
+#include <natten_sim/study/describe/other_names.hpp>
 
 #include "python_value.hpp"
 
@@ -21,8 +23,7 @@ namespace natten_sim::python {
 inline constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"kernel_size", "window"},  {"window_size", "window"},
     {"is_causal", "causal"},    {"dim", "head_dim"},
-    {"q_tile_shape", "q_tile"}, {"BLOCK_M", "q_tile"},
-    {"BLOCK_N", "kv_tile"},     {"kv_tile_shape", "kv_tile"},
+    {"BLOCK_M", "q_tile"},      {"BLOCK_N", "kv_tile"},
     {"num_heads", "heads"},     {"batch", "batch_size"},
     {"input_size", "input"},    {"tokens", "seqlen"},
     {"seqlen", "seqlen_q"},     {"layout", "input"},
@@ -58,6 +59,7 @@ class Keywords {
     Echo echo = Echo::kAlways;
     bool is_keyword = true;  ///< else of `input` alone
     nb::object interned;     ///< the name as callers pass it, mostly the same object
+    std::vector<std::string> others = {};    ///< study::other_names
     std::vector<std::string> excludes = {};  ///< as in study::About
     std::vector<study::Need> needs = {};
     study::RuledOut rules_out = {};
@@ -133,6 +135,7 @@ class Keywords {
               .echo = from.echo,
               .is_keyword = from.is_keyword,
               .interned = from.interned,
+              .others = from.others,
               .excludes = from.excludes,
               .needs = from.needs,
               .rules_out = from.rules_out};
@@ -147,8 +150,9 @@ class Keywords {
     return *this;
   }
 
-  /// What the last row added excludes, needs and rules out.
-  void keep_company(const study::About& about) {
+  /// What the last row added is called too, excludes, needs and rules out.
+  void keep_company(const std::string& member, const study::About& about) {
+    rows_.back().others = study::other_names(member, about);
     rows_.back().excludes = about.excludes;
     rows_.back().needs = about.needs;
     rows_.back().rules_out = about.rules_out;
@@ -185,6 +189,27 @@ class Keywords {
       if (row.is_keyword && PyUnicode_Compare(row.interned.ptr(), key.ptr()) == 0) return &row;
     }
     return nullptr;
+  }
+
+  /// The keyword that another spelling stands for: an own name goes before. Null: none.
+  [[nodiscard]] const Row* spelled(const std::string& name) const {
+    for (const Row& row : rows_) {
+      if (row.is_keyword && std::find(row.others.begin(), row.others.end(), name) != row.others.end()) return &row;
+    }
+    return nullptr;
+  }
+
+  /// The same with keywords in place of other spellings. @throws InvalidParameter where both are given
+  [[nodiscard]] nb::kwargs respelled(const nb::kwargs& given) const {
+    nb::dict respelled;
+    for (const auto& [key, value] : given) {
+      const Row* const row = find(key) == nullptr ? spelled(nb::borrow<nb::str>(key).c_str()) : nullptr;
+      const nb::object name = row == nullptr ? nb::borrow(key) : row->interned;
+      if (respelled.contains(name))
+        throw InvalidParameter(nb::borrow<nb::str>(key).c_str(), "given twice", "each option once");
+      respelled[name] = value;
+    }
+    return nb::borrow<nb::kwargs>(respelled);
   }
 
   /// None means the default.

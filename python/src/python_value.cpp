@@ -8,7 +8,8 @@
 #include <nanobind/stl/string.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/value_text.hpp>
+#include <natten_sim/io/given_value.hpp>
+#include <natten_sim/study/describe/range_text.hpp>
 
 #include "keywords.hpp"
 
@@ -26,10 +27,75 @@ std::string range_text(std::int64_t lo, std::int64_t hi) {
   return "integers in " + std::to_string(lo) + ".." + std::to_string(hi);
 }
 
-/// What is wrong with an integer, in the words of the program.
-[[noreturn]] void refuse_integer(const std::string& name, nb::handle index, std::int64_t lo, std::int64_t hi) {
-  (void)parse_integer(name, nb::cast<std::string>(nb::str(index)), lo, hi);
-  throw std::logic_error("an integer in its range was refused");
+/// None: no whole number, or one out of its range.
+std::optional<std::int64_t> usual_integer(nb::handle value, std::int64_t lo, std::int64_t hi) {
+  if (PyBool_Check(value.ptr()) || PyUnicode_Check(value.ptr())) return std::nullopt;
+  nb::object index = nb::steal(PyNumber_Index(value.ptr()));  // NumPy's integers have one too
+  if (!index.is_valid()) {
+    PyErr_Clear();
+    return std::nullopt;
+  }
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
+  if (overflow != 0 || number < lo || number > hi) return std::nullopt;
+  return number;
+}
+
+std::optional<bool> usual_boolean(nb::handle value) {
+  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
+  if (!nb::hasattr(value, "dtype") || nb::hasattr(value, "__len__")) return std::nullopt;
+  const nb::object kind = nb::getattr(value.attr("dtype"), "kind", nb::none());  // of a NumPy boolean "b"
+  if (!PyUnicode_Check(kind.ptr()) || nb::cast<std::string>(kind) != "b") return std::nullopt;
+  return PyObject_IsTrue(value.ptr()) == 1;
+}
+
+/// As JSON would have it; none: JSON has no such kind.
+std::optional<Json> scalar_of(nb::handle value) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  if (const std::optional<bool> boolean = usual_boolean(value)) return *boolean;
+  const nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+  if (index.is_valid()) return nb::cast<std::string>(nb::str(index));  // of any size
+  PyErr_Clear();
+  const double number = PyFloat_AsDouble(value.ptr());
+  if (PyErr_Occurred() == nullptr) return number;
+  PyErr_Clear();
+  const nb::object fspath = nb::getattr(value, "__fspath__", nb::none());
+  if (fspath.is_none()) return std::nullopt;
+  return nb::cast<std::string>(nb::str(fspath()));
+}
+
+/// The same of a sequence too, and of pairs in it.
+std::optional<Json> given_value(nb::handle value, int depth = 0) {
+  constexpr int kPairs = 2;
+  if (depth < kPairs) {
+    Json array = Json::array();
+    bool known = true;
+    const bool several = for_each_element(value, [&](nb::handle element) {
+      const std::optional<Json> one = given_value(element, depth + 1);
+      known = known && one.has_value();
+      if (known) array.push_back(*one);
+    });
+    if (several) return known ? std::optional(array) : std::nullopt;
+  }
+  return scalar_of(value);
+}
+
+bool take_sizes(nb::handle value, const Accepts& accepts, Extents& sizes) {
+  const auto take = [&](nb::handle element) {
+    const std::optional<std::int64_t> size = usual_integer(element, accepts.lo, accepts.hi);
+    if (!size || sizes.rank() == kMaxRank) return false;
+    sizes.push_back(*size);
+    return true;
+  };
+  if (PyTuple_CheckExact(value.ptr())) {  // the usual case, without an iterator
+    for (Py_ssize_t axis = 0; axis < PyTuple_Size(value.ptr()); ++axis) {
+      if (!take(PyTuple_GetItem(value.ptr(), axis))) return false;
+    }
+    return !sizes.empty();
+  }
+  bool all = true;
+  const bool several = for_each_element(value, [&](nb::handle element) { all = all && take(element); });
+  return (several ? all : take(value)) && !sizes.empty();
 }
 
 }  // namespace
@@ -38,43 +104,43 @@ void refuse(const std::string& name, nb::handle value, const std::string& accept
   throw InvalidParameter(name, repr_of(value), accepted);
 }
 
+std::vector<std::string> words_of(const std::string& name, nb::handle value, const std::string& accepted) {
+  const std::optional<Json> given = given_value(value);
+  if (!given) refuse(name, value, accepted);
+  return natten_sim::words_of(name, *given);
+}
+
+std::string word_of(const std::string& name, nb::handle value, const std::string& accepted) {
+  if (PyUnicode_Check(value.ptr())) return nb::cast<std::string>(value);
+  const std::optional<Json> given = given_value(value);
+  if (!given) refuse(name, value, accepted);
+  return natten_sim::word_of(name, *given);
+}
+
 std::int64_t integer_of(const std::string& name, nb::handle value, std::int64_t lo, std::int64_t hi) {
-  if (PyBool_Check(value.ptr())) refuse(name, value, range_text(lo, hi));
-  nb::object index = nb::steal(PyNumber_Index(value.ptr()));  // NumPy's integers have one too
-  if (!index.is_valid()) {
-    PyErr_Clear();
-    refuse(name, value, range_text(lo, hi));
-  }
-  int overflow = 0;
-  const long long number = PyLong_AsLongLongAndOverflow(index.ptr(), &overflow);
-  if (overflow != 0 || number < lo || number > hi) refuse_integer(name, index, lo, hi);
-  return number;
+  if (const std::optional<std::int64_t> usual = usual_integer(value, lo, hi)) return *usual;
+  return parse_whole_number(name, word_of(name, value, range_text(lo, hi)), lo, hi);
 }
 
 double number_of(const std::string& name, nb::handle value, const Accepts& accepts) {
-  const auto wrong = [&] {
-    Json least = accepts.least, most = accepts.most;
-    refuse(name, value, "a number in " + least.dump() + ".." + most.dump());
-  };
-  if (PyBool_Check(value.ptr()) || PyUnicode_Check(value.ptr())) wrong();
-  double number = PyFloat_AsDouble(value.ptr());
-  if (PyErr_Occurred() != nullptr) {
-    PyErr_Clear();
-    wrong();
+  const bool share = is_share_interval(accepts.least, accepts.most);
+  if (PyFloat_Check(value.ptr()) || PyLong_CheckExact(value.ptr())) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (PyErr_Occurred() != nullptr) PyErr_Clear();  // an integer that is too large
+    else if (number >= accepts.least && number <= (share ? 100 : accepts.most))
+      return share ? share_of_number(number) : number;
   }
-  if (is_share_interval(accepts.least, accepts.most)) number = share_of_number(number);
-  if (!(number >= accepts.least && number <= accepts.most)) wrong();
-  return number;
+  const std::string accepted = accepts.accepted.empty()
+                                   ? "a number in " + Json(accepts.least).dump() + ".." + Json(accepts.most).dump()
+                                   : accepts.accepted;
+  const std::string word = word_of(name, value, accepted);
+  if (share) return parse_share(name, word, accepted);
+  return (accepts.factor ? parse_factor : parse_number)(name, word, accepts.least, accepts.most, accepted);
 }
 
 bool boolean_of(const std::string& name, nb::handle value) {
-  if (PyBool_Check(value.ptr())) return value.ptr() == Py_True;
-  if (nb::hasattr(value.type(), "__bool__") && nb::hasattr(value, "dtype"))  // a NumPy boolean
-    return PyObject_IsTrue(value.ptr()) == 1;
-  for (const long one : {0L, 1L}) {
-    if (PyLong_Check(value.ptr()) && nb::int_(one).equal(value)) return one == 1;
-  }
-  refuse(name, value, "True, False, 1 or 0");
+  if (const std::optional<bool> usual = usual_boolean(value)) return *usual;
+  return parse_boolean(name, word_of(name, value, "true, false, 1 or 0"));
 }
 
 std::string text_of(const std::string& name, nb::handle value, const std::string& accepted) {
@@ -93,49 +159,19 @@ bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& r
 }
 
 Extents PythonValue<Extents>::read(const std::string& name, nb::handle value, const Accepts& accepts) {
-  if (PyUnicode_Check(value.ptr()))
-    return parse_extents(name, {nb::cast<std::string>(value)}, accepts.lo, accepts.hi);
-  if (nb::hasattr(value, "__len__")) require_axes(name, nb::len(value));
-  const auto append = [&](Extents& extents, nb::handle element) {
-    if (extents.rank() == kMaxRank) refuse(name, value, "1 to 4 values, one an axis");
-    extents.push_back(integer_of(name, element, accepts.lo, accepts.hi));
-  };
-  Extents extents;
-  if (PyTuple_CheckExact(value.ptr())) {  // the usual case, without an iterator
-    for (Py_ssize_t axis = 0; axis < PyTuple_Size(value.ptr()); ++axis)
-      append(extents, PyTuple_GetItem(value.ptr(), axis));
-  } else if (!for_each_element(value, [&](nb::handle element) { append(extents, element); })) {
-    append(extents, value);
-  }
-  if (extents.empty()) refuse(name, value, "1 to 4 values, one an axis");
-  return extents;
+  Extents sizes;
+  if (take_sizes(value, accepts, sizes)) return sizes;
+  return parse_extents(name, words_of(name, value, "1 to 4 values, one an axis"), accepts.lo, accepts.hi);
 }
 
 PerAxis<bool> PythonValue<PerAxis<bool>>::read(const std::string& name, nb::handle value, const Accepts&) {
-  PerAxis<bool> values;
-  const bool several = for_each_element(value, [&](nb::handle element) {
-    if (values.rank() == kMaxRank) refuse(name, value, "1 to 4 values, one an axis");
-    values.push_back(boolean_of(name, element));
-  });
-  if (!several) values.push_back(boolean_of(name, value));
-  if (values.empty()) refuse(name, value, "1 to 4 values, one an axis");
-  return values;
+  if (const std::optional<bool> usual = usual_boolean(value)) return {*usual};
+  return parse_booleans(name, words_of(name, value, "1 to 4 values, one an axis"));
 }
 
 PerAxis<IntRange> PythonValue<PerAxis<IntRange>>::read(const std::string& name, nb::handle value,
                                                        const Accepts&) {
-  const char* accepted = "(lo, hi) with 1 <= lo <= hi, or one such pair an axis";
-  std::vector<nb::object> elements;
-  const auto keep = [&](nb::handle element) { elements.push_back(nb::borrow(element)); };
-  if (!for_each_element(value, keep) || elements.empty()) refuse(name, value, accepted);
-  if (nb::isinstance<nb::int_>(elements.front())) elements = {nb::borrow(value)};
-  PerAxis<IntRange> ranges;
-  for (const nb::object& pair : elements) {
-    Extents ends = PythonValue<Extents>::read(name, pair, {});
-    if (ends.rank() != 2 || ends[0] > ends[1] || ranges.rank() == kMaxRank) refuse(name, value, accepted);
-    ranges.push_back({ends[0], ends[1]});
-  }
-  return ranges;
+  return study::parse_ranges(name, words_of(name, value, "(lo, hi), or one such pair an axis"));
 }
 
 bool PythonValue<PerAxis<IntRange>>::write(const PerAxis<IntRange>& value, Json& out) {
@@ -145,36 +181,17 @@ bool PythonValue<PerAxis<IntRange>>::write(const PerAxis<IntRange>& value, Json&
 }
 
 SparsityRange PythonValue<SparsityRange>::read(const std::string& name, nb::handle value, const Accepts&) {
-  const char* accepted = "(lo, hi) with 0 <= lo <= hi <= 1, both included, or hi";
-  if (PyFloat_Check(value.ptr()) || PyLong_Check(value.ptr()))
-    return {0, share_of_number(number_of(name, value, {.least = 0, .most = 100}))};
-  std::vector<double> ends;
-  const auto read_end = [&](nb::handle element) {
-    ends.push_back(number_of(name, element, {.least = 0, .most = 100}));
-  };
-  if (!for_each_element(value, read_end) || ends.size() != 2) refuse(name, value, accepted);
-  // (1, 5) may mean 1% to 5%, and (0.5, 90) half a per cent; zero is the same in both.
-  if ((ends[0] > 1) != (ends[1] > 1) && ends[0] > 0) refuse(name, value, "two fractions, or two in per cent");
-  const SparsityRange range{share_of_number(ends[0]), share_of_number(ends[1])};
-  if (range.lo > range.hi) refuse(name, value, accepted);
-  return range;
+  return study::parse_shares(name, words_of(name, value, "(lo, hi), both included, or hi"));
 }
 
 study::StepRatio PythonValue<study::StepRatio>::read(const std::string& name, nb::handle value,
                                                      const Accepts&) {
-  const char* accepted = "\"k/n\" or (k, n) with 0 <= k <= n, n of 1 or more";
-  std::vector<std::int64_t> parts;
-  if (PyUnicode_Check(value.ptr())) {
-    const std::vector<std::string> texts = split_text(nb::cast<std::string>(value), '/');
-    if (texts.size() != 2) refuse(name, value, accepted);
-    for (const std::string& text : texts) parts.push_back(parse_integer(name, text, 0, kMaxAxisLength));
-  } else if (!for_each_element(value, [&](nb::handle element) {
-               parts.push_back(integer_of(name, element, 0, kMaxAxisLength));
-             })) {
-    refuse(name, value, accepted);
-  }
-  if (parts.size() != 2 || parts[1] < 1 || parts[0] > parts[1]) refuse(name, value, accepted);
-  return {parts[0], parts[1]};
+  constexpr const char* kAccepted = "K/N with 0 <= K <= N, N of 1 or more";
+  std::vector<std::string> words = words_of(name, value, kAccepted);
+  if (words.size() == 2) words = {words[0] + "/" + words[1]};
+  if (words.size() != 1) throw InvalidParameter(name, std::to_string(words.size()) + " values", "one value");
+  const auto [part, whole] = parse_ratio(name, words.front(), 0, kAccepted);
+  return {part, whole};
 }
 
 nb::object to_python(const Json& value) {

@@ -11,6 +11,7 @@
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/setting.hpp>
@@ -24,6 +25,9 @@ using report::Json;
 struct Accepts {
   std::int64_t lo = 1, hi = kMaxAxisLength;  ///< of integers, and of the elements of Extents
   double least = 0, most = 1;                ///< of numbers with a fraction
+  std::string accepted = {};                 ///< what a message says of these; empty: the bounds
+  bool factor = false;                       ///< a number may have an x behind it
+  std::string choices = {};                  ///< of names, separated by spaces; empty: those of the type
 };
 
 /// @throws InvalidParameter naming the keyword, the value as Python prints it, and what is accepted.
@@ -37,6 +41,16 @@ struct Accepts {
 ///     static constexpr const char* kAlso;  // optional: what docstrings say of it besides the help, ", as (lo, hi)"
 template <typename T>
 struct PythonValue;
+
+// The usual values of a type are taken as they are. All others are read from their words, as values of files and
+// requests are (io/given_value.hpp): so "18x24x24", [18.0, "24", 24] and (18, 24, 24) are one window, and what is
+// refused is refused in the words of the program.
+
+/// @throws as words_of; InvalidParameter with `accepted` for an object that JSON has no kind for
+[[nodiscard]] std::vector<std::string> words_of(const std::string& name, nb::handle value,
+                                                const std::string& accepted);
+/// @throws InvalidParameter also where there are several
+[[nodiscard]] std::string word_of(const std::string& name, nb::handle value, const std::string& accepted);
 
 [[nodiscard]] std::int64_t integer_of(const std::string& name, nb::handle value, std::int64_t lo,
                                       std::int64_t hi);
@@ -100,8 +114,10 @@ struct PythonValue<double> {
 template <>
 struct PythonValue<std::string> {
   static std::string hint() { return "str"; }
-  static std::string read(const std::string& name, nb::handle value, const Accepts&) {
-    return text_of(name, value, "a text");
+  static std::string read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    std::string text = word_of(name, value, "a text");
+    require_choice(name, text, accepts.choices);
+    return text;
   }
   static bool write(const std::string& value, Json& out) {
     out = value;
@@ -112,8 +128,12 @@ struct PythonValue<std::string> {
 template <Named E>
 struct PythonValue<E> {
   static std::string hint() { return "typing.Literal['" + joined(names_of<E>(), "', '") + "']"; }
-  static E read(const std::string& name, nb::handle value, const Accepts&) {
-    return parse_name<E>(text_of(name, value, joined(names_of<E>())), name);
+  static E read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    const std::string known = accepts.choices.empty() ? joined(names_of<E>(), " ") : accepts.choices;
+    const std::string word = word_of(name, value, known);
+    const std::optional<E> meant = named<E>(word);
+    require_choice(name, meant ? to_string(*meant) : word, known);
+    return parse_name<E>(word, name);
   }
   static bool write(E value, Json& out) {
     out = to_string(value);
@@ -144,7 +164,7 @@ struct PythonValue<PerAxis<bool>> {
   }
 };
 
-/// (lo, hi), or one such pair an axis.
+/// (lo, hi), or one such pair an axis; or a text of these, LO:HI.
 template <>
 struct PythonValue<PerAxis<IntRange>> {
   static constexpr const char* kAlso = ", as (lo, hi)";
@@ -156,7 +176,7 @@ struct PythonValue<PerAxis<IntRange>> {
   static bool write(const PerAxis<IntRange>& value, Json& out);
 };
 
-/// (lo, hi), fractions, or hi alone.
+/// (lo, hi), fractions, or hi alone; or a text of these, LO:HI.
 template <>
 struct PythonValue<SparsityRange> {
   static constexpr const char* kAlso = ", as (lo, hi)";
@@ -185,6 +205,10 @@ struct PythonValue<std::vector<T>> {
     return PythonValue<T>::hint() + " | collections.abc.Iterable[" + PythonValue<T>::hint() + "]";
   }
   static std::vector<T> read(const std::string& name, nb::handle value, const Accepts& accepts) {
+    if constexpr (std::same_as<T, std::int64_t>) {
+      if (PyUnicode_Check(value.ptr()))
+        return parse_integers(name, {word_of(name, value, "integers")}, accepts.lo, accepts.hi);
+    }
     std::vector<T> values;
     const bool several = for_each_element(
         value, [&](nb::handle element) { values.push_back(PythonValue<T>::read(name, element, accepts)); });

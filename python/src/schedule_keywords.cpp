@@ -21,7 +21,7 @@ Keywords<AskedSchedule> table_keywords() {
            "Check and run this schedule instead of an algorithm's: what table() returns, its JSON, or a file "
            "[none]",
            Echo::kNever);
-  rows.keep_company({.rules_out = study::ruled_out_by_table()});
+  rows.keep_company("table", {.rules_out = study::ruled_out_by_table()});
   rows.add("critical_path", &F::critical_path, "Add the critical path [default]", Echo::kNever);
   return rows;
 }

@@ -49,6 +49,8 @@ BlockMask matrix_of(const std::string& name, nb::handle value) {
 }  // namespace
 
 ScheduleMask PythonValue<ScheduleMask>::read(const std::string& name, nb::handle value, const Accepts&) {
+  if (PyBool_Check(value.ptr()))  // of causal=True, another spelling
+    return std::get<ScheduleMask>(parse_schedule_mask(boolean_of(name, value) ? "causal" : "full"));
   if (!PyUnicode_Check(value.ptr()) && !nb::hasattr(value, "__fspath__"))
     return {matrix_of(name, value), "array"};
   std::variant<ScheduleMask, MaskFile> mask = parse_schedule_mask(text_of(name, value, kMasks));

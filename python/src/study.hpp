@@ -139,6 +139,8 @@ template <typename Q, typename A>
       asked.progress = nb::borrow(value);
     } else if (study.threads && is_named(key, "threads")) {
       if (!value.is_none()) asked.threads = static_cast<unsigned>(integer_of("threads", value, 1, 1024));
+    } else if (study.keywords.spelled(nb::borrow<nb::str>(key).c_str()) != nullptr) {
+      return read_call(study, study.keywords.respelled(given));
     } else {
       study.keywords.unexpected(key, study.function);
     }

@@ -147,15 +147,15 @@ def test_frames_are_the_tidy_table(monkeypatch: pytest.MonkeyPatch) -> None:
     ({"preset": "hunyuan-vide"}, "preset", "hunyuan-video"),
     ({"input": (64,), "heads": 0}, "heads", "1.."),
     ({"input": (64,), "heads": 2.5}, "heads", "2.5"),
-    ({"input": (64,), "heads": True}, "heads", "True"),
+    ({"input": (64,), "heads": True}, "heads", "'true'"),
     ({"input": (1, 2, 3, 4, 5)}, "input", "1 to 4 values, one an axis"),
     ({"input": ()}, "input", "1 to 4 values, one an axis"),
     ({"input": "8xtwo"}, "input", "two"),
     ({"input": 2**70}, "input", str(2**70)),
     ({"input": None}, "input", "preset"),
     ({"input": (64,), "dtype": "fp17"}, "dtype", "fp16"),
-    ({"input": (64,), "attention_share": float("nan")}, "attention_share", "0.0..1.0"),
-    ({"input": (64,), "dense_steps": "3"}, "dense_steps", "k/n"),
+    ({"input": (64,), "attention_share": float("nan")}, "attention_share", "a fraction in 0..1"),
+    ({"input": (64,), "dense_steps": "3"}, "dense_steps", "K/N"),
 ])
 def test_a_bad_value_raises_a_value_error_that_names_it(keywords: dict[str, Any], parameter: str, part: str) -> None:
     with pytest.raises(ValueError) as raised:
@@ -172,9 +172,11 @@ def test_a_bad_value_raises_a_value_error_that_names_it(keywords: dict[str, Any]
 def test_an_unknown_keyword_is_a_type_error_with_the_closest_one() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'windw'; did you mean 'window'"):
         natten_sim.count(input=64, windw=8)  # type: ignore[call-arg]
-    for theirs, ours in (("kernel_size", "window"), ("is_causal", "causal"), ("num_heads", "heads"), ("q_tile_shape", "q_tile")):
+    for theirs, ours in (("BLOCK_M", "q_tile"), ("gpu", "device"), ("model", "preset"), ("shape", "input")):
         with pytest.raises(TypeError, match=f"'{theirs}'; did you mean '{ours}'"):
             natten_sim.count(**{theirs: 8})  # type: ignore[arg-type]
+    for theirs, ours in (("kernel_size", "window"), ("num_heads", "heads"), ("dim", "head_dim")):  # other spellings
+        assert natten_sim.count(**{"input": 64, theirs: 8}) == natten_sim.count(**{"input": 64, ours: 8})
     assert natten_sim.count(input=64, device="H100") == natten_sim.count(input=64, device="h100")
     with pytest.raises(natten_sim.Error, match="; nearest: h100"):
         natten_sim.count(input=64, device="HH100")
@@ -190,6 +192,10 @@ def test_numpy_numbers_are_numbers() -> None:
     answer = natten_sim.count(input=np.array([64, 64]), window=[np.int32(16), np.uint8(16)], q_tile=(8, 8),
                               kv_tile=(8, 8), causal=np.array([True, False]), heads=np.int64(2))
     assert answer.input.causal == (True, False) and answer.input.heads == 2
+    assert natten_sim.count(input=64, window=16, causal=np.bool_(True)).input.causal == (True,)
+    assert natten_sim.count(input=64, backprop=np.int64(1)) == natten_sim.count(input=64, backprop=True)
+    with pytest.raises(natten_sim.Error, match="'0' is not valid"):
+        natten_sim.count(input=64, heads=np.int64(0))
 
 
 def test_arrays_of_rows_are_read_where_they_lie() -> None:

@@ -76,6 +76,11 @@ TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   setting.head_dim = setting.head_dim.value_or(study::kDefaultHeadDim);
   setting.head_dim_value = setting.head_dim_value.value_or(*setting.head_dim);
   setting.dtype = setting.dtype.value_or(study::kDefaultDtype);
+  study::Setting of_kernel = setting;
+  for (const Backend& backend : context.catalog.backends) {
+    if (backend.name == *count.kernel) of_kernel.backend = backend.name;
+  }
+  (void)study::resolved(of_kernel, context.catalog);  // refuses types that the kernel does not have
   TimeQuestion question{.kernel = *count.kernel, .device = *setting.device};
   count.kernel_schedule = count.kernel_schedule.value_or(question.schedule);
   question.schedule = *count.kernel_schedule;
