@@ -166,6 +166,34 @@ TEST_CASE("an option that is given by two spellings at once is refused by every 
   check_refused("count -i 64 -w 16 -d 64 --head-dim 64", {"--dim", "one value"});
 }
 
+TEST_CASE("a request has one answer, whether its line is plain or needs the full parser") {
+  const std::string options = R"("options":{"input":[64],"window":"16","causal":true,"stride":null})";
+  const std::string odd = R"("options":{"input":[64.0],"window":"\u0031\u0036","causal":[true],"stride":null})";
+  for (const std::string more : {R"(,"id":7)", R"(,"id":"a")", R"(,"columns":["visited_tiles", "window"],"id":-1)"}) {
+    const std::string plain = R"({"command":"count",)" + options + more + "}\n";
+    const std::string parsed = R"({ "command" : "c\u006funt", )" + odd + more + "}\n";
+    INFO(plain);
+    const Run done = run("serve", parsed + plain + plain);  // columns are known from the second line on
+    REQUIRE(done.exit_code == 0);
+    const std::string first = done.out.substr(0, done.out.find('\n') + 1);
+    CHECK(done.out == first + first + first);
+    CHECK(first.find("visited_tiles") != std::string::npos);
+    CHECK(first.starts_with(R"({"id":)"));
+  }
+}
+
+TEST_CASE("a request that says something twice is refused") {
+  const std::string question = R"("options":{"input":[64],"window":[16]})";
+  for (const std::string line :
+       {R"({"command":"count","command":"count",)" + question + "}",
+        R"({"command":"count","options":{},)" + question + "}",
+        R"({"command":"count","id":1,"id":1,)" + question + "}",
+        std::string(R"({"command":"count","options":{"input":[64],"window":[16],"window":[16]}})")}) {
+    INFO(line);
+    CHECK(from_line(run("serve", line + "\n").out, true).message.find("twice") != std::string::npos);
+  }
+}
+
 TEST_CASE("null is the default, also where the command line has a value") {
   const std::string line = "count -i 64 -w 16 --q-tile 8 --kv-tile 4 -s 8 --batch - --quiet";
   CHECK(from_line(run(line, "{\"stride\": null}\n").out, false).result ==

@@ -37,6 +37,69 @@ void put_result(const Json& result, Json& row) {
   }
 }
 
+/// What put_answer_fields makes of an answer, for some columns alone: a row of hundreds is not made for two.
+class WantedFields {
+ public:
+  explicit WantedFields(const std::vector<std::string>& columns) : columns_(columns) {}
+
+  /// The members of an object, each with those of objects within.
+  void take(const Json& object) {
+    if (!object.is_object()) return;
+    name_.clear();
+    visit(object, [&](const Json& value) { put(name_, value); });
+  }
+  void take_result(const Json& result) {
+    if (!result.is_object()) return;
+    name_.clear();
+    visit(result, [&](const Json& value) { put(find(name_) != nullptr ? kOfResult + name_ : name_, value); });
+    for (const char* list : kRanked) {
+      if (result.contains(list) && result.at(list).is_array() && !result.at(list).empty())
+        take_result(result.at(list)[0]);
+    }
+  }
+  [[nodiscard]] const Json* find(const std::string& name) const {
+    for (const auto& [taken, value] : taken_) {
+      if (taken == name) return value;
+    }
+    return nullptr;
+  }
+
+ private:
+  inline static const std::string kOfResult = "result_";
+
+  template <typename Take>
+  void visit(const Json& object, const Take& take) {
+    const std::size_t outer = name_.size();
+    for (const auto& [key, value] : object.items()) {
+      name_.resize(outer);
+      if (outer > 0) name_ += '_';
+      name_ += key;
+      if (value.is_object()) {
+        visit(value, take);
+      } else if (has_column(value)) {
+        take(value);
+      }
+    }
+  }
+  /// Only a column that is asked for, or that decides what a column of a result is called.
+  void put(const std::string& name, const Json& value) {
+    const bool wanted = std::any_of(columns_.begin(), columns_.end(), [&](const std::string& column) {
+      return column == name || (column.starts_with(kOfResult) && column.substr(kOfResult.size()) == name);
+    });
+    if (!wanted) return;
+    for (auto& [taken, old] : taken_) {
+      if (taken != name) continue;
+      old = &value;
+      return;
+    }
+    taken_.emplace_back(name, &value);
+  }
+
+  const std::vector<std::string>& columns_;
+  std::string name_;
+  std::vector<std::pair<std::string, const Json*>> taken_;
+};
+
 bool is_of(const Json& schema, std::string_view type) {
   if (!schema.contains("type")) return true;
   const Json& types = schema.at("type");
@@ -77,6 +140,8 @@ void put_answer_fields(const Json& input, const Json& result, Json& row) {
 PossibleColumns::PossibleColumns(const Command& command) : known_(has_result_schema(command.name)) {
   if (!known_) return;
   add_columns(command.input_schema(), "", names_, open_);
+  of_input_ = names_.size();
+  input_open_ = !open_.empty();
   add_columns(result_schema(command.name), "", of_results_, open_);
   for (const std::string& name : of_results_) {
     names_.push_back(name);
@@ -89,6 +154,11 @@ bool PossibleColumns::has(const std::string& column) const {
          std::any_of(open_.begin(), open_.end(), [&](const std::string& name) {
            return column.starts_with(name + (name.empty() ? "" : "_"));
          });
+}
+
+bool PossibleColumns::may_be_of_input(const std::string& column) const {
+  const auto end = names_.begin() + static_cast<std::ptrdiff_t>(of_input_);
+  return !known_ || input_open_ || column.starts_with("result_") || std::find(names_.begin(), end, column) != end;
 }
 
 void PossibleColumns::require(std::string_view parameter, const std::string& given) const {
@@ -107,16 +177,18 @@ AnswerColumns::AnswerColumns(const std::string& subcommand, std::vector<std::str
     column = column_of(column);
     if (std::count(columns_.begin(), columns_.end(), column) > 1)
       throw InvalidParameter("columns", "'" + column + "' given twice", "each column once");
+    of_input_ = of_input_ || possible.may_be_of_input(column);
   }
 }
 
 std::string AnswerColumns::members(const Json& input, const Json& result) const {
-  Json row = Json::object();
-  put_answer_fields(input, result, row);
+  WantedFields row(columns_);
+  row.take(input);
+  row.take_result(result);
   std::string text;
   for (const std::string& column : columns_) {
-    text += (text.empty() ? "" : ",") + json_text(Json(column)) + ":" +
-            json_text(row.contains(column) ? row.at(column) : Json());
+    const Json* const value = row.find(column);
+    text += (text.empty() ? "" : ",") + json_text(Json(column)) + ":" + json_text(value == nullptr ? Json() : *value);
   }
   return text;
 }

@@ -28,12 +28,16 @@ class PossibleColumns {
   void add(const std::string& column) { names_.push_back(column); }
   /// @throws UnknownName for `given`, as `parameter`, unless an answer may have it
   void require(std::string_view parameter, const std::string& given) const;
+  /// Whether `input` has the column, or a name that one of the result is told apart from.
+  [[nodiscard]] bool may_be_of_input(const std::string& column) const;
 
  private:
   [[nodiscard]] bool has(const std::string& column) const;
 
   bool known_;  ///< the subcommand's result has a schema
   std::vector<std::string> names_, open_, of_results_;
+  std::size_t of_input_ = 0;  ///< of names_, these first ones
+  bool input_open_ = false;   ///< `input` has members of any name
 };
 
 /// The columns that answers among many are reduced to, in the order in which they were asked for.
@@ -48,11 +52,14 @@ class AnswerColumns {
                 const std::vector<Command>& commands);
 
   [[nodiscard]] bool empty() const { return columns_.empty(); }
+  /// Whether `input` decides a column: otherwise it may be null.
+  [[nodiscard]] bool of_input() const { return of_input_; }
   /// Members of a JSON object, without its braces. A column that this answer lacks is null.
   [[nodiscard]] std::string members(const Json& input, const Json& result) const;
 
  private:
   std::vector<std::string> columns_;
+  bool of_input_ = false;
 };
 
 }  // namespace natten_sim::cli

@@ -92,6 +92,11 @@ void Invocation::set(const std::string& option, std::vector<std::string> words) 
   sources_[index].words = std::move(words);
 }
 
+void Invocation::replace(const std::string& option, const Json& value) {
+  if (value.is_string()) return set(option, std::vector<std::string>{value.text()});
+  put(place(option, value), option, value);
+}
+
 void Invocation::put(std::size_t index, const std::string& option, Json value) {
   sources_.set(index, option, std::move(value));
   if (index < command().options.size() && is_always_on(command().options[index])) assume(index);

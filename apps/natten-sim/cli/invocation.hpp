@@ -18,7 +18,7 @@ namespace natten_sim::cli {
 /// independent, and threads may ask one each.
 ///
 ///     Invocation reuse = parse_invocation({"reuse", "-d", "64", "--device", "h200"}, commands());
-///     reuse.set("seqlen", std::vector<std::string>{"65536"});
+///     reuse.replace("seqlen", 65536);
 ///     JsonAnswer answer = reuse.answer();  // what `natten-sim reuse -d 64 ... --json` prints
 class Invocation {
  public:
@@ -30,6 +30,8 @@ class Invocation {
   [[nodiscard]] const OptionSpec& option(const std::string& name) const;
   /// Instead of what it had: words as on the command line; of a flag none, or true, false, 1 or 0.
   void set(const std::string& option, std::vector<std::string> words);
+  /// The same by a value; a text is a word.
+  void replace(const std::string& option, const Json& value);
   /// A value of a file or a request, once; null: as if it were not given.
   void set(const std::string& option, Json value);
 

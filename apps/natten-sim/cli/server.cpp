@@ -1,5 +1,6 @@
 #include "cli/server.hpp"
 
+#include <algorithm>
 #include <new>
 #include <utility>
 #include <vector>
@@ -8,7 +9,9 @@
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/unique_keys.hpp>
 
+#include "cli/batch.hpp"
 #include "cli/limits.hpp"
+#include "cli/line_scanner.hpp"
 #include "cli/line_source.hpp"
 
 namespace natten_sim::cli {
@@ -19,6 +22,29 @@ constexpr const char* kRequest = "request";
 constexpr std::size_t kMostColumnChoices = 64;
 constexpr const char* kRequestKeys = "command, options, columns, id";
 
+bool is_one_integer(const LineMember& member) {
+  return member.kind == LineMember::Kind::kPlain && member.value.front() != '[' && !member.plain.is_boolean;
+}
+
+Json value_of(const LineMember& member) {
+  if (member.kind == LineMember::Kind::kNull) return nullptr;
+  if (member.kind == LineMember::Kind::kText) return member.value;
+  const auto scalar = [&](std::int64_t value) { return member.plain.is_boolean ? Json(value == 1) : Json(value); };
+  if (member.value.front() != '[') return scalar(member.plain.values.front());
+  Json array = Json::array();
+  for (const std::int64_t value : member.plain.values) array.push_back(scalar(value));
+  return array;
+}
+
+/// As json_text writes names of columns, which have no spaces.
+std::string without_spaces(std::string_view names) {
+  std::string text;
+  for (const char c : names) {
+    if (c != ' ' || !text.ends_with(',')) text += c;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string Server::refusal(const Error& error, const std::string& id) {
@@ -26,19 +52,69 @@ std::string Server::refusal(const Error& error, const std::string& id) {
   return begin + "\"error\":" + json_text(error_fields(error)) + "}\n";
 }
 
+bool Server::read_options(std::string_view object, PlainRequest& request) {
+  LineScanner scanner(object);
+  for (LineMember member; scanner.next(member);) {
+    const bool known = member.kind == LineMember::Kind::kPlain || member.kind == LineMember::Kind::kText ||
+                       member.kind == LineMember::Kind::kNull;
+    const bool twice = std::any_of(request.options.begin(), request.options.end(),
+                                   [&](const auto& option) { return option.first == member.key; });
+    if (!known || twice) return false;
+    request.options.emplace_back(member.key, value_of(member));
+  }
+  return !scanner.odd();
+}
+
+std::optional<Server::PlainRequest> Server::plain_request(std::string_view line) {
+  PlainRequest request;
+  bool has_options = false;
+  LineScanner scanner(line);
+  for (LineMember member; scanner.next(member);) {
+    const bool structure = member.kind == LineMember::Kind::kStructure;
+    if (member.key == "command" && member.kind == LineMember::Kind::kText && request.command.empty()) {
+      request.command = member.value;
+    } else if (member.key == "id" && request.id.empty() &&
+               (member.kind == LineMember::Kind::kText || is_one_integer(member))) {
+      request.id = id_text(member);
+    } else if (member.key == "columns" && structure && request.columns.empty()) {
+      request.columns = without_spaces(member.value);
+    } else if (member.key == "options" && structure && member.value.front() == '{' && !has_options) {
+      has_options = true;
+      if (!read_options(member.value, request)) return std::nullopt;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return scanner.odd() || request.command.empty() ? std::nullopt : std::optional(std::move(request));
+}
+
+std::string Server::line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id) {
+  if (columns.empty()) return answer.line(id);
+  const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+  return begin + columns.members(answer.input(), answer.result()) + "}\n";
+}
+
 std::string Server::respond(std::string_view line) {
   std::string id;
   try {
+    if (std::optional<PlainRequest> plain = plain_request(line)) {
+      static const AnswerColumns whole;
+      const auto columns = columns_.find(plain->command + plain->columns);
+      if (plain->columns.empty() || columns != columns_.end()) {
+        id = plain->id;
+        const AnswerTime time(answer_s_);
+        Invocation asked = without_options(plain->command);
+        for (auto& [name, value] : plain->options) asked.set(name, std::move(value));
+        return line_of(asked.answer(), plain->columns.empty() ? whole : columns->second, id);
+      }
+    }
     Json request = parse_unique_json(line, kRequest);
     if (!request.is_object())
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");
     if (request.contains("id")) id = json_text(request.at("id"));
     const AnswerTime time(answer_s_);
     const AnswerColumns& columns = columns_of(request);
-    const JsonAnswer answer = invocation(std::move(request)).answer();
-    if (columns.empty()) return answer.line(id);
-    const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
-    return begin + columns.members(answer.input(), answer.result()) + "}\n";
+    return line_of(invocation(std::move(request)).answer(), columns, id);
   } catch (const Error& error) {
     return refusal(error, id);
   } catch (const std::bad_alloc&) {
@@ -73,15 +149,18 @@ std::string Server::name_of(const Json& request) {
   return request.at("command").get<std::string>();
 }
 
+Invocation Server::without_options(const std::string& name) {
+  auto found = without_options_.find(name);
+  if (found == without_options_.end())
+    found = without_options_.emplace(name, Invocation(name, commands_)).first;
+  return found->second;
+}
+
 Invocation Server::invocation(Json request) {
   for (const auto& [key, ignored] : request.items()) {
     if (key != "command" && key != "options" && key != "columns" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
   }
-  const std::string name = name_of(request);
-  auto found = without_options_.find(name);
-  if (found == without_options_.end())
-    found = without_options_.emplace(name, Invocation(name, commands_)).first;
-  Invocation asked = found->second;
+  Invocation asked = without_options(name_of(request));
   if (!request.contains("options")) return asked;
   Json& options = request["options"];
   if (!options.is_object())

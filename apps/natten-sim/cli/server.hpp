@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/io/json.hpp>
@@ -31,9 +32,20 @@ class Server {
   [[nodiscard]] static std::string refusal(const Error& error, const std::string& id = "");
 
  private:
+  /// A request as programs write it: values that the scanner of lines reads without a tree.
+  struct PlainRequest {
+    std::string command, id, columns;  ///< `columns`: JSON text; empty: whole answers
+    std::vector<std::pair<std::string, Json>> options;
+  };
+  /// None: odd or bad, which the full parser has to read.
+  static std::optional<PlainRequest> plain_request(std::string_view line);
+  static bool read_options(std::string_view object, PlainRequest& request);
+
+  Invocation without_options(const std::string& name);
   Invocation invocation(Json request);
   [[nodiscard]] const AnswerColumns& columns_of(const Json& request);
   static std::string name_of(const Json& request);
+  static std::string line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id);
 
   const std::vector<Command>& commands_;
   std::optional<double> answer_s_;

@@ -127,7 +127,8 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
     const CountQuestion question = reader.read(line.text, line.id);
     const CountAnswer answer = study::count_with_memo(question, context, memo);
     if (!columns.empty()) {
-      line.answer = columns.members(question_rows().echo(answer.question), report::count_result(answer));
+      const report::Json input = columns.of_input() ? question_rows().echo(answer.question) : report::Json();
+      line.answer = columns.members(input, report::count_result(answer));
       return;
     }
     report::JsonMembers members(line.answer);

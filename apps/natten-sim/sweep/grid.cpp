@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/given_value.hpp>
 #include <natten_sim/io/value_text.hpp>
 
 namespace natten_sim::cli {
@@ -17,7 +18,7 @@ bool begins_a_number(const std::string& text) { return !text.empty() && text[0] 
 
 /// LO:HI, LO:HI:STEP or LO:HI:xFACTOR of whole numbers; none: something else, such as LO:HI of an option whose
 /// values are ranges.
-std::optional<std::vector<std::string>> range_of(const std::string& text, bool of_ranges) {
+std::optional<std::vector<Json>> range_of(const std::string& text, bool of_ranges) {
   std::vector<std::string> parts = split_text(text, ':');
   if (parts.size() == 2 && !of_ranges) parts.emplace_back("1");
   if (parts.size() != 3) return std::nullopt;
@@ -36,9 +37,9 @@ std::optional<std::vector<std::string>> range_of(const std::string& text, bool o
   if (low > high || step < (multiplied ? 2 : 1) || (multiplied && low == 0))
     throw InvalidParameter("over", text,
                            "LO:HI with LO <= HI and a step from 1, or LO from 1 and a factor from x2");
-  std::vector<std::string> values;
+  std::vector<Json> values;
   for (std::int64_t value = low; value <= high;) {
-    values.push_back(std::to_string(value));
+    values.emplace_back(value);
     if (std::ssize(values) > SweepGrid::kMaxPoints)
       throw InvalidParameter("over", text, "at most " + std::to_string(SweepGrid::kMaxPoints) + " values");
     if (multiplied && value > high / step) break;
@@ -57,11 +58,12 @@ SweptOption parse_swept(const std::string& text, const Invocation& invocation) {
   const OptionSpec& swept = invocation.option(text.substr(0, equals));
   SweptOption option{.name = swept.name()};
   if (auto range = range_of(values, swept.value_name.find(':') != std::string::npos)) {
-    option.texts = std::move(*range);
-  } else {
-    option.texts = split_text(values, values.find(';') != std::string::npos ? ';' : ',');
+    option.values = std::move(*range);
+    return option;
   }
-  if (std::any_of(option.texts.begin(), option.texts.end(), [](const auto& value) { return value.empty(); }))
+  const std::vector<std::string> texts = split_text(values, values.find(';') != std::string::npos ? ';' : ',');
+  option.values.assign(texts.begin(), texts.end());
+  if (std::find(texts.begin(), texts.end(), "") != texts.end())
     throw InvalidParameter("over", text, "no empty value: " + std::string(kAcceptedValues));
   return option;
 }
@@ -72,33 +74,32 @@ SweepGrid::SweepGrid(std::vector<SweptOption> options) : options_(std::move(opti
       if (options_[k].name == options_[i].name)
         throw InvalidParameter("over", options_[i].name + " twice", "each option once");
     }
-    const auto values = static_cast<std::int64_t>(options_[i].texts.size());
+    const auto values = static_cast<std::int64_t>(options_[i].values.size());
     if (points_ > kMaxPoints / values)
       throw InvalidParameter("over", "more points", "at most " + std::to_string(kMaxPoints) + " in all");
     points_ *= values;
   }
 }
 
-std::vector<std::string> SweepGrid::point(std::int64_t index) const {
-  std::vector<std::string> values(options_.size());
+std::vector<Json> SweepGrid::point(std::int64_t index) const {
+  std::vector<Json> values(options_.size());
   for (std::size_t i = options_.size(); i-- > 0;) {
-    const auto count = static_cast<std::int64_t>(options_[i].texts.size());
-    values[i] = options_[i].texts[static_cast<std::size_t>(index % count)];
+    const auto count = static_cast<std::int64_t>(options_[i].values.size());
+    values[i] = options_[i].values[static_cast<std::size_t>(index % count)];
     index /= count;
   }
   return values;
 }
 
 void SweepGrid::set(Invocation& invocation, std::int64_t index) const {
-  const std::vector<std::string> values = point(index);
-  for (std::size_t i = 0; i < options_.size(); ++i)
-    invocation.set(options_[i].name, std::vector<std::string>{values[i]});
+  const std::vector<Json> values = point(index);
+  for (std::size_t i = 0; i < options_.size(); ++i) invocation.replace(options_[i].name, values[i]);
 }
 
 Json SweepGrid::names_and_values(std::int64_t index) const {
-  const std::vector<std::string> values = point(index);
+  const std::vector<Json> values = point(index);
   Json object = Json::object();
-  for (std::size_t i = 0; i < options_.size(); ++i) object[options_[i].name] = values[i];
+  for (std::size_t i = 0; i < options_.size(); ++i) object[options_[i].name] = word_of(options_[i].name, values[i]);
   return object;
 }
 

@@ -18,8 +18,8 @@ namespace natten_sim::cli {
 ///     window=18x24x24,12x24x24    of an option with a value for each axis
 ///     causal=false,true           of a flag
 struct SweptOption {
-  std::string name;                ///< long, with dashes
-  std::vector<std::string> texts;  ///< the values as they are written
+  std::string name;          ///< long, with dashes
+  std::vector<Json> values;  ///< whole numbers of a range, texts of a list
 };
 
 /// @throws UnknownName for the option, InvalidParameter naming `over` for its values.
@@ -35,7 +35,7 @@ class SweepGrid {
   [[nodiscard]] std::int64_t points() const { return points_; }
   [[nodiscard]] const std::vector<SweptOption>& options() const { return options_; }
   /// The value of each option, in order.
-  [[nodiscard]] std::vector<std::string> point(std::int64_t index) const;
+  [[nodiscard]] std::vector<Json> point(std::int64_t index) const;
   /// Gives the options of `invocation` the values of a point.
   void set(Invocation& invocation, std::int64_t index) const;
   /// {"seqlen": "8192", "order": "cyclic"}

@@ -72,7 +72,7 @@ std::vector<std::string> values_in(const std::vector<Json>& rows, const std::str
 std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers) {
   std::vector<Json> rows;
   for (const auto& [point, answer] : answers) {
-    const std::vector<std::string> values = grid.point(point);
+    const std::vector<Json> values = grid.point(point);
     Json row = Json::object();
     for (std::size_t i = 0; i < values.size(); ++i) row[column_of(grid.options()[i].name)] = values[i];
     row["error"] = answer.contains("error") ? answer.at("error").at("message") : Json();
