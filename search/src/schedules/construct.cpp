@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include <natten_sim/core/cancellation.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 
 #include "schedules/partial_schedule.hpp"
 

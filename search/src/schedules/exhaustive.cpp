@@ -5,7 +5,7 @@
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 
 #include "schedules/partial_schedule.hpp"
 

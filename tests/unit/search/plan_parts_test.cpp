@@ -7,8 +7,8 @@
 
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 

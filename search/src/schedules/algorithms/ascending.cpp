@@ -1,7 +1,7 @@
 // FlashAttention-3 until September 2025, and its full masks since: every order ascending.
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 namespace {

@@ -15,8 +15,8 @@
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/random_bits.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 #include "schedules/construct.hpp"
 #include "schedules/exhaustive.hpp"

@@ -1,7 +1,7 @@
 // A greedy order: KV tiles ascending, and into each dQ tile the chain first that would come first if nobody
 // waited, ties by launch. What a kernel author gets who lets an unordered run decide once.
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 

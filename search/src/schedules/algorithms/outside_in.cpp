@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include <natten_sim/core/cancellation.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 namespace {

@@ -14,8 +14,8 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 namespace {

@@ -2,8 +2,8 @@
 // and dQ reduced in launch order. The depth of (KV j, Q i) in its chain is i - j, so the dQ order of a Q tile
 // goes through strictly increasing depths.
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 namespace {

@@ -1,8 +1,8 @@
 // Atomic additions in whatever order they come: not deterministic, the reference point. No semaphore, so no
 // tax and no handoff; contention between atomics is not modelled.
 #include <natten_sim/models/schedules/schedule_closed_form.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
 
 namespace natten_sim::schedules {
 namespace {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include <natten_sim/core/cancellation.hpp>
-#include <natten_sim/search/schedules/schedule_parts.hpp>
+#include <natten_sim/search/schedules/chain_orders.hpp>
 
 namespace natten_sim::schedules {
 
