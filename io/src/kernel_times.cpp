@@ -19,12 +19,19 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
 /// Of one tile pair, and longest run that is half slowed down.
 constexpr double kMostMicroseconds = 1e9;
 
+/// A fit may be off by more than its own time: then it says so, and the interval reaches down to nothing.
+double read_interval(const StrictObject& fields) {
+  constexpr double kMost = 1e12;
+  const double interval = fields.number("interval");
+  if (!(interval >= 0 && interval < kMost)) fields.fail("interval", "a fraction, 0 or more");
+  return interval;
+}
+
 CostEvidence read_evidence(const StrictObject& fields) {
   CostEvidence evidence;
   evidence.runs = fields.integer("runs", {0, 1'000'000});
   evidence.kinds = fields.texts("kinds");
-  evidence.interval = fields.number("interval");
-  if (!(evidence.interval >= 0 && evidence.interval < 1)) fields.fail("interval", "a fraction below 1");
+  evidence.interval = read_interval(fields);
   evidence.source = fields.text("source");
   if (fields.has("left_out")) {
     const StrictObject errors = fields.object("left_out", {"mean", "worst"});
@@ -84,8 +91,7 @@ PermutationRate read_copy_rate(const Json& entry, const std::string& where) {
   rate.into_bytes_per_s = positive_rate(fields, "into_bytes_per_s");
   rate.out_bytes_per_s = positive_rate(fields, "out_bytes_per_s");
   if (fields.has("lse_bytes_per_s")) rate.lse_bytes_per_s = positive_rate(fields, "lse_bytes_per_s");
-  if (fields.has("interval")) rate.interval = fields.number("interval");
-  if (!(rate.interval >= 0 && rate.interval < 1)) fields.fail("interval", "a fraction below 1");
+  if (fields.has("interval")) rate.interval = read_interval(fields);
   if (fields.has("origin")) rate.origin = parse_name<CopyOrigin>(fields.text("origin"));
   rate.source = fields.text("source");
   return rate;

@@ -323,7 +323,8 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const double half_width = std::hypot(interval * (time.total_ms - copies_ms),
                                        (time.copies ? time.copies->interval : 0) * copies_ms);
   const bool measured = pass.evidence.origin == CostOrigin::kMeasured;
-  time.low_ms = measured ? time.total_ms - half_width : time.total_ms / (1 + half_width / time.total_ms);
+  time.low_ms = measured ? std::max(0.0, time.total_ms - half_width)
+                         : time.total_ms / (1 + half_width / time.total_ms);
   time.high_ms = time.total_ms + half_width;
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);
