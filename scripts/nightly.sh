@@ -6,6 +6,7 @@ set -euo pipefail
 usage() {
   cat <<'USAGE'
 usage: scripts/nightly.sh [--release] [--seed N] [--fresh] [part]...
+       scripts/nightly.sh --list
 
 Without parts all of them, in this order; a part that fails does not keep later ones from running:
   tests       scripts/test.sh with a new seed, from a bare system
@@ -29,6 +30,7 @@ each part and report.md to build/nightly/. Exits with 1 when a part failed.
   --release   full sizes; a part that passes stores its figures in docs/reliability/
   --seed N    this seed (decimal, below 2^32) instead of a new one or that of the run that goes on
   --fresh     begins again: repeats parts that passed, with a new seed
+  --list      instead: each test that no commit runs, and the reason
 
 Environment, with the values of a night (about 3 hours on two cores) and of a release (up to a day):
   SOAK_CASES       1000000   10000000   random cases, at least
@@ -47,6 +49,7 @@ while (($# > 0)); do
   case $1 in
     --release) release=yes ;;
     --fresh) anew=yes ;;
+    --list) exec "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/list_nightly_tests.py" ;;
     --seed)
       [[ ${2-} =~ ^[0-9]{1,10}$ ]] || { usage >&2; exit 2; }
       given_seed=$((10#$2))

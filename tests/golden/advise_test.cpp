@@ -9,8 +9,7 @@ using namespace natten_sim::test;
 
 const std::string kSquare = "advise -i 128 128 -n 24 -d 128 --dtype bf16 --device h200 ";
 
-TEST_CASE(
-    "advice echoes what preset and defaults fill in") {
+TEST_CASE("advice echoes what preset and defaults fill in") {
   const auto echoed = Json::parse(run("advise --preset flux1-dev-4k --device h200 --json").out)["input"];
   CHECK(echoed["input"] == Json({256, 256}));
   CHECK(echoed["heads"] == 24);
@@ -78,12 +77,15 @@ TEST_CASE("for training the call has the tiles of both passes, and the time is o
   check_refused(kSquare + "--for inferrence", {"for", "did you mean 'inference'?"});
 }
 
-TEST_CASE("the fastest choice takes what search by time finds, and its windows are not padded where they need not be") {
+TEST_CASE(
+    "the fastest choice takes what search by time finds, and its windows are not padded where they need not "
+    "be") {
   for (const std::string& where : {std::string("-i 128 128 -n 24 -d 128 --device b200"),
                                    std::string("--preset cosmos-predict1-7b --device h200")}) {
     INFO(where);
     const Json choices = result_of("advise " + where)["devices"][0]["choices"];
-    const Json found = result_of("search " + where + " --sparsity 0:0.90 --max-imbalance 2.5 --objective time --top 1");
+    const Json found =
+        result_of("search " + where + " --sparsity 0:0.90 --max-imbalance 2.5 --objective time --top 1");
     CHECK(choices[0]["time_ms"]["total"] == found["candidates"][0]["time_ms"]["total"]);
     CHECK(choices[0]["window"] == found["candidates"][0]["window"]);
     for (const Json& choice : choices) CHECK(choice["wasted_flop_share"].get<double>() < 0.2);
@@ -179,7 +181,8 @@ TEST_CASE("every preset gets advice on an H100, for inference and for training")
   }
 }
 
-TEST_CASE("presets with many equal times, or a large layout, get advice for training too", "[.nightly]") {
+TEST_CASE("presets with many equal times, or a large layout, get advice for training too",
+          "[.nightly][long]") {
   for (const Json& preset : result_of("list presets")["presets"]) {
     const auto name = preset["name"].get<std::string>();
     if (is_long(name)) check_advice_on_h100(name, "training");

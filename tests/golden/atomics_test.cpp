@@ -314,7 +314,7 @@ TEST_CASE("the backends cross over: fp32 accumulation wins on the A100, native b
   check_backends_cross_over("B1_640_d256_L4");
 }
 
-TEST_CASE("the backends cross over at encoder scale too", "[.nightly]") {
+TEST_CASE("the backends cross over at encoder scale too", "[.nightly][long]") {
   check_backends_cross_over("B2_800x1333_d256_L4_enc");
 }
 

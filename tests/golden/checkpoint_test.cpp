@@ -51,7 +51,8 @@ TEST_CASE("a search that has ended goes on where it was, and ends no later than 
   CHECK(Json::parse(read_text(file)).at("iterations") == 8);
 }
 
-TEST_CASE("a search that is killed goes on where it was, and ends no later than it had come", "[.nightly]") {
+TEST_CASE("a search that is killed goes on where it was, and ends no later than it had come",
+          "[.nightly][clock]") {
   const std::string file = scratch_folder() + "/search.json", table = file + ".table";
   kill_a_search(file);
   const Json left = Json::parse(read_text(file));

@@ -65,13 +65,14 @@ TEST_CASE("every answer ends with the sentence that its JSON has, and without it
   check_sentences(kQuestions);
 }
 
-TEST_CASE("an answer that takes seconds ends with its sentence too", "[.nightly]") {
+TEST_CASE("an answer that takes seconds ends with its sentence too", "[.nightly][long]") {
   check_sentences({"search --preset flux1-dev-4k --device h200 --sparsity 0.90:0.91",
                    "advise --preset flux1-dev-4k --device h200", "msda --workload B4_800x1333_d256_L4",
                    "validate stream --recorded data/recordings", "reproduce sawtooth --figure 'table 3'"});
 }
 
-TEST_CASE("a count with its backward pass ends with that pass' time and tiles, and advice says what one call is") {
+TEST_CASE(
+    "a count with its backward pass ends with that pass' time and tiles, and advice says what one call is") {
   const std::string line = "count --preset hunyuan-video -w 18 24 24 -s 2 8 8 --backprop --device h200";
   const Json backward = result_of(line)["backward"];
   const std::string limit = conclusion_of(line)["limit"].get<std::string>();

@@ -62,7 +62,7 @@ TEST_CASE("explain reads a profile of PyTorch's attention and names what it cann
 }
 
 TEST_CASE("explain reads a profile of long sequences, and says the same of kernels that are chosen by name",
-          "[.nightly]") {
+          "[.nightly][long]") {
   const Json kernels = check_explained(kProfile + ".csv");
   REQUIRE(kernels.size() == 4);
   CHECK(kernels[1]["problem"]["seqlen"] == 131072);
@@ -149,7 +149,8 @@ TEST_CASE("parts of the reads are shown above zero, and savings against what was
   const std::string text =
       run("explain " + kProfile + ".csv --device h200 --ncu-kernel cudnn -i 131072 --quiet").out;
   CHECK(text.find("MiB") != std::string::npos);
-  for (char digit = '0'; digit <= '9'; ++digit) CHECK(text.find(std::string(" -") + digit) == std::string::npos);
+  for (char digit = '0'; digit <= '9'; ++digit)
+    CHECK(text.find(std::string(" -") + digit) == std::string::npos);
 }
 
 TEST_CASE("a report of Nsight Compute is compared as its CSV is") {

@@ -12,8 +12,8 @@ using namespace natten_sim::test;
 
 TEST_CASE("what multiplies work has a bound that is checked first, and the error names the option") {
   check_refused("schedule --q-tiles 16 --kv-tiles 16 --heads 1048576", {"tasks", "134217728"});
-  // A head: 64 chains of 96 bytes, 64 tasks of 14, a dQ tile of 72. 4 GiB, without 16 bytes a task of the mask, hold
-  // (2^32 - 1,024) / 7,112 heads.
+  // A head: 64 chains of 96 bytes, 64 tasks of 14, a dQ tile of 72. 4 GiB, without 16 bytes a task of the
+  // mask, hold (2^32 - 1,024) / 7,112 heads.
   check_refused("schedule --q-tiles 1 --kv-tiles 64 --heads 1048576 --algorithm spt --workers 1",
                 {"heads", "1048576", "at most 603904", "7112 bytes"});
   check_refused("schedule --q-tiles 65537 --kv-tiles 4", {"q-tiles", "65537", "65536"});
@@ -37,14 +37,15 @@ TEST_CASE("inputs without an end are refused at the limit of their kind") {
   }
 }
 
-TEST_CASE("inputs without an end of hundreds of MiB are refused at the limit of their kind", "[.nightly]") {
+TEST_CASE("inputs without an end of hundreds of MiB are refused at the limit of their kind",
+          "[.nightly][memory]") {
   check_refused("schedule --mask /dev/zero", {"mask", "/dev/zero", "536870912 bytes"});
   check_refused("schedule --table /dev/zero", {"table", "/dev/zero", "536870912 bytes"});
   check_refused("reuse -i 512 --order /dev/zero", {"order", "/dev/zero", "268435456 bytes"});
   check_refused("explain /dev/zero", {"profile", "/dev/zero", "268435456 bytes"});
 }
 
-TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each", "[.nightly]") {
+TEST_CASE("a mask of 512 MiB of line breaks is refused without a row for each", "[.nightly][memory]") {
   if (kSanitized) return;
   const std::string line = "schedule --mask - --max-memory 1500";
   CHECK(shell_exit_code("head -c 536870912 /dev/zero | tr '\\0' '\\n' | \"$PROGRAM\" " + line) == 2);
@@ -81,7 +82,8 @@ TEST_CASE("a schedule takes the memory that its bound counts, within a factor of
   // 96 bytes a chain, 72 a dQ tile, 14 a task, and 16 a task of the mask: 182 MiB, and 120.
   for (const auto& [line, mib] : {std::pair{std::string("--q-tiles 1 --heads 1048576"), 182},
                                   std::pair{std::string("--q-tiles 2048 --heads 1"), 120}}) {
-    const std::string schedule = "schedule --algorithm spt --workers 1 --no-conclusion --quiet " + line + " --max-memory ";
+    const std::string schedule =
+        "schedule --algorithm spt --workers 1 --no-conclusion --quiet " + line + " --max-memory ";
     INFO(line);
     CHECK(run(schedule + std::to_string(2 * mib)).exit_code == 0);
     check_refused(schedule + std::to_string(mib / 2), {"max-memory"});

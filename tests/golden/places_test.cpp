@@ -106,7 +106,8 @@ TEST_CASE("no option takes a file or folder in a circle of links or below a devi
   check_places_refused({circle_of_links(), "/dev/null/x"});
 }
 
-TEST_CASE("no option takes a file or folder below a circle of links, or with too long a name", "[.nightly]") {
+TEST_CASE("no option takes a file or folder below a circle of links, or with too long a name",
+          "[.nightly][long]") {
   check_places_refused({circle_of_links() + "/x", scratch_folder() + "/" + std::string(300, 'x')});
 }
 

@@ -155,7 +155,8 @@ void check_progress(const std::string& label, const std::string& line) {
   CHECK(interrupted);
 }
 
-TEST_CASE("on a terminal, simulations of reuse and counts of updates say how far they are", "[.nightly]") {
+TEST_CASE("on a terminal, simulations of reuse and counts of updates say how far they are",
+          "[.nightly][clock]") {
   check_progress("simulating", "reuse -i 16777216 --fidelity lru --device h200");
   check_progress("counting", "atomics --updates 4294967295");
 }
@@ -164,14 +165,15 @@ TEST_CASE("on a terminal, updates of a file without an end are counted, up to th
   check_progress("counting", "atomics --distribution file:/dev/zero");
 }
 
-TEST_CASE("on a terminal, a trace of a large schedule says how far its text is", "[.nightly]") {
+TEST_CASE("on a terminal, a trace of a large schedule says how far its text is", "[.nightly][clock]") {
   if (kSanitized) return;    // the schedule takes seconds then, and has a bar of its own
   check_progress("tracing",  // of 2^21 tasks, the most there may be
                  "schedule --q-tiles 1024 --kv-tiles 2048 --algorithm descending --no-conclusion --perfetto "
                  "/dev/null");
 }
 
-TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far they are", "[.nightly]") {
+TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far they are",
+          "[.nightly][clock]") {
   check_progress("counting",
                  "count -i 512 512 512 -w 100 100 100 --tiling single --q-tile 128 --kv-tile 128");
   const std::string questions = scratch_folder() + "/questions.jsonl";
@@ -186,7 +188,7 @@ TEST_CASE("on a terminal, a walk over tiles and a batch of questions say how far
   check_progress("answering", "count --batch " + questions);
 }
 
-TEST_CASE("on a terminal, searches for windows and schedules say how far they are", "[.nightly]") {
+TEST_CASE("on a terminal, searches for windows and schedules say how far they are", "[.nightly][clock]") {
   check_progress("searching",
                  "search -i 250 250 250 --pareto --sparsity 0.87:0.91 --objective work --backend hopper-fna "
                  "--phase both --any --threads 1");
@@ -196,7 +198,7 @@ TEST_CASE("on a terminal, searches for windows and schedules say how far they ar
       "--device h100");
 }
 
-TEST_CASE("on a terminal, samples of an image say how far they are", "[.nightly]") {
+TEST_CASE("on a terminal, samples of an image say how far they are", "[.nightly][clock]") {
   const std::string file = scratch_folder() + "/large.json";
   const Json config = {{"name", "large"},        {"batch", 1},      {"height", 65536}, {"width", 64},
                        {"strides", {8, 16, 32}}, {"channels", 256}, {"heads", 8},      {"points", 4},
@@ -207,7 +209,7 @@ TEST_CASE("on a terminal, samples of an image say how far they are", "[.nightly]
 }
 
 TEST_CASE("on a terminal, the points of a sweep are counted as they are answered, never backwards",
-          "[.nightly]") {
+          "[.nightly][clock]") {
   check_progress("sweep",
                  "sweep count -i 1024 1024 -w 300 300 --tiling single --kv-tile 128 --over q-tile=64:576:1");
 }
@@ -219,7 +221,7 @@ TEST_CASE("what takes seconds says why in its help") {
   }
 }
 
-TEST_CASE("what takes seconds says why on a terminal, before the first bar", "[.nightly]") {
+TEST_CASE("what takes seconds says why on a terminal, before the first bar", "[.nightly][clock]") {
   OnTerminal program("reproduce all");
   std::string text;
   const Clock::time_point start = Clock::now();
@@ -232,7 +234,7 @@ TEST_CASE("what takes seconds says why on a terminal, before the first bar", "[.
   CHECK(text.find("over 500", bar) == std::string::npos);  // once
 }
 
-TEST_CASE("a quiet run shows no progress, on a terminal either", "[.nightly]") {
+TEST_CASE("a quiet run shows no progress, on a terminal either", "[.nightly][clock]") {
   OnTerminal program("atomics --updates 4294967295 --quiet");
   std::string text;
   const Clock::time_point start = Clock::now();
@@ -240,7 +242,8 @@ TEST_CASE("a quiet run shows no progress, on a terminal either", "[.nightly]") {
   CHECK(text.empty());
 }
 
-TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 seconds", "[.nightly]") {
+TEST_CASE("where stderr is no terminal, a line says how far the work is after 5 seconds",
+          "[.nightly][clock]") {
   const std::string seconds = kSanitized ? "90" : "9";
   const Run done = run("reuse -i 16777216 --fidelity lru --device h200 --max-time " + seconds);
   INFO(done.err);

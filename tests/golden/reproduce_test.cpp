@@ -53,7 +53,7 @@ TEST_CASE("the outlier follows from 1.8 in place of 1.746 rounded") {
 }
 
 TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, and every deviation is told",
-          "[.nightly]") {
+          "[.nightly][long]") {
   const Json result = result_of("reproduce dash");
   CHECK(result["out_of_tolerance"] == 0);
   std::map<std::string, std::vector<double>> ours;
@@ -169,7 +169,8 @@ TEST_CASE("FlashAttention's pull requests: slowdowns by determinism, and every m
   }
 }
 
-TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason", "[.nightly]") {
+TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason",
+          "[.nightly][long]") {
   const Json rows = result_of("reproduce msda")["rows"];
   const Json known = Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) +
                                                              "/data/msda-paper.json"))["known_deviations"];
@@ -210,7 +211,8 @@ TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a state
   }
   CHECK(judged == 380);
   CHECK(used.size() == known.size());  // no reason is left for a miss that is none any more
-  // 276 and 38 while 12 cells of an H200 were fitted, 104 while eight of an H100 were. Both have the law of a sweep since.
+  // 276 and 38 while 12 cells of an H200 were fitted, 104 while eight of an H100 were. Both have the law of a
+  // sweep since.
   CHECK(unfitted["by construction"] == 183);  // host latencies: no evidence
   CHECK(unfitted["within"] == 112);
   CHECK(unfitted["known deviation"] <= 40);

@@ -49,7 +49,7 @@ TEST_CASE("rows of reproduce are tidy: numbers are numbers, and the relative dev
   for (const char* work : {"gna", "tiled-attention"}) check_tidy(work);
 }
 
-TEST_CASE("rows of the Sawtooth paper are tidy", "[.nightly]") { check_tidy("sawtooth"); }
+TEST_CASE("rows of the Sawtooth paper are tidy", "[.nightly][long]") { check_tidy("sawtooth"); }
 
 TEST_CASE("reproduce --csv is the same table: a header and a line a number") {
   const Run done = run("reproduce gna --csv");
@@ -101,7 +101,7 @@ TEST_CASE("a work knows its figures, and a figure of all works is found without 
   check_refused("reproduce all --figure 4.9", {"figure", "4.9"});
 }
 
-TEST_CASE("every work knows its figures, and a figure that two have is found in both", "[.nightly]") {
+TEST_CASE("every work knows its figures, and a figure that two have is found in both", "[.nightly][long]") {
   check_figures(result_of("reproduce all")["rows"]);
   const Json third = result_of("reproduce all --figure 'table 3'");
   std::vector<std::string> works;  // both have it
@@ -178,11 +178,12 @@ TEST_CASE("pages of a work are what the command writes, and every figure with nu
   }
 }
 
-TEST_CASE("all pages in docs/reproduced are what one command writes", "[.nightly]") {
+TEST_CASE("all pages in docs/reproduced are what one command writes", "[.nightly][long]") {
   CHECK(check_pages("all") == files_of(kStored));
 }
 
-TEST_CASE("what was measured beside the figures is what the script makes of the recordings", "[.nightly]") {
+TEST_CASE("what was measured beside the figures is what the script makes of the recordings",
+          "[.nightly][long]") {
   CHECK(shell_exit_code("python3 '" + kRoot + "/scripts/store_measured_beside.py' --check") == 0);
 }
 

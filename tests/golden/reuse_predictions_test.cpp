@@ -1,4 +1,5 @@
-// natten-sim reuse against what is shipped: predictions that were stored, and causal rates that were measured.
+// natten-sim reuse against what is shipped: predictions that were stored, and causal rates that were
+// measured.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -40,7 +41,7 @@ TEST_CASE("shipped predictions of short sequences are what the command makes") {
   check_refused("reuse --predictions -i 4096", {"--seqlen", "--predictions"});
 }
 
-TEST_CASE("shipped predictions of longer sequences are what the command makes", "[.nightly]") {
+TEST_CASE("shipped predictions of longer sequences are what the command makes", "[.nightly][long]") {
   CHECK(check_predictions([](const Json& row) {
           return row["seqlen"] <= (row["heads"] == 4 ? 32768 : 65536);
         }) == 2 * (2 * 8 + 4));
@@ -72,7 +73,7 @@ TEST_CASE("the timed model gives cuDNN's measured causal rate from the full one"
 }
 
 TEST_CASE("the timed model gives measured causal rates from full ones, on average of eight draws",
-          "[.nightly]") {
+          "[.nightly][long]") {
   check_causal_rate({"fa2", 318, 0.04}, 8);
   check_causal_rate({"cudnn", 628, 0.01}, 8);
 }

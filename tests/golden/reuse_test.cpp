@@ -165,7 +165,7 @@ TEST_CASE("the table holds the measured facts: full reads as counted, an explosi
   CHECK(within["cudnn"] >= 27);
 }
 
-TEST_CASE("the Sawtooth paper's numbers are reproduced, and what is not is known", "[.nightly]") {
+TEST_CASE("the Sawtooth paper's numbers are reproduced, and what is not is known", "[.nightly][long]") {
   const Json rows = result_of("reproduce sawtooth")["rows"];
   std::size_t exact = 0, within = 0;
   for (const Json& row : rows) {

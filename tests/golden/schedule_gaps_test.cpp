@@ -72,7 +72,7 @@ TEST_CASE("every quick case of the documents is at or below its goal, and within
 }
 
 TEST_CASE("every other case of the documents is at or below its goal, and within 2% of its bound",
-          "[.nightly]") {
+          "[.nightly][long]") {
   check_cases(true);
 }
 

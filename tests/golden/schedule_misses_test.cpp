@@ -97,7 +97,7 @@ TEST_CASE("on windows an order costs about a turn a chain more than predicted, w
 }
 
 TEST_CASE("on windows of a long sequence an order costs about a turn a chain more than predicted",
-          "[.nightly]") {
+          "[.nightly][long]") {
   check_turn_a_chain({{"b1 h16/16 s32768", 1, 32768}});
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("a run of twice the batch is slower by its duration") {
   CHECK(deviation("b2 h16/16 s8192 d128 bf16 full") == Approx(-0.028).margin(0.001));
 }
 
-TEST_CASE("long runs are slow by their duration, not by the length of their sequences", "[.nightly]") {
+TEST_CASE("long runs are slow by their duration, not by the length of their sequences", "[.nightly][long]") {
   // Twice the length, and twice what a head keeps in the L2.
   const auto grows = [](const std::string& heads, const std::string& rest) {
     return deviation("b1 " + heads + " s65536 " + rest) - deviation("b1 " + heads + " s32768 " + rest);
@@ -127,7 +127,7 @@ TEST_CASE("long runs are slow by their duration, not by the length of their sequ
   CHECK(deviation("b1 h16/16 s32768 d128 bf16 causal") == Approx(-0.096).margin(0.001));
 }
 
-TEST_CASE("beyond the L2 an ordered reduction does not always take a trip to DRAM", "[.nightly]") {
+TEST_CASE("beyond the L2 an ordered reduction does not always take a trip to DRAM", "[.nightly][long]") {
   // 65,536 tokens of 128: Q, dO and the fp32 dQ of a head have 64 MiB. 512 KV tiles of 820 Q tiles, 16 heads.
   const double tasks = 512.0 * 820 * 16 / 132;
   CHECK(tasks * 0.8 == Approx(40'700).margin(50));  // us, if each took .8

@@ -27,7 +27,7 @@ Json compared(const std::string& folder) {
 TEST_CASE(
     "FlashAttention's backward times: within 5% on average, windows too, on points that no cost was fitted "
     "to",
-    "[.nightly]") {
+    "[.nightly][long]") {
   const Json result = compared(kData + "/recordings");
   std::map<std::string, std::vector<double>> errors;
   std::map<std::string, std::pair<double, double>> unordered;  // predicted and measured, by point
@@ -92,7 +92,7 @@ TEST_CASE(
 
 TEST_CASE(
     "predictions of FlashAttention-4 that were frozen before the measurement are what the program still says",
-    "[.nightly]") {
+    "[.nightly][long]") {
   CHECK(check_frozen(kData + "/recordings", 65536) == 87);
 }
 

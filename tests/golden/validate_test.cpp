@@ -61,7 +61,7 @@ TEST_CASE("the wgmma engine: sectors of short sequences exact, by the timed mode
 TEST_CASE(
     "the wgmma engine and neighborhood attention: sectors exact, times within 4% on average, on unfitted "
     "points",
-    "[.nightly]") {
+    "[.nightly][long]") {
   const Run done = run("validate forward gna --json --fidelity timed --recorded '" + kRecordings + "'");
   CHECK(done.exit_code == 0);  // nothing is excused, and no score fell: that of DRAM reads judges them
   const Json result = Json::parse(done.out)["result"];

@@ -291,7 +291,7 @@ TEST_CASE("a report holds every view that the recordings allow") {
   CHECK(read_text(folder + "/s.html").find("<h2>misses</h2>") == std::string::npos);
 }
 
-TEST_CASE("a report of all shipped recordings holds every view", "[.nightly]") {
+TEST_CASE("a report of all shipped recordings holds every view", "[.nightly][long]") {
   check_every_view(of_shipped(""));
 }
 

@@ -97,7 +97,8 @@ TEST_CASE("killed after any number of its lines, a run leaves the old file") {
   }
 }
 
-TEST_CASE("killed at 200 random points, a run leaves the old file or the whole new one", "[.nightly]") {
+TEST_CASE("killed at 200 random points, a run leaves the old file or the whole new one",
+          "[.nightly][clock]") {
   const std::uint64_t seed = stored_seed();
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937_64 random(seed);
@@ -165,7 +166,7 @@ TEST_CASE("a sweep that is killed goes on from its journal to the same table") {
 }
 
 TEST_CASE("a sweep, searches included, that is killed goes on from its journal to the same table",
-          "[.nightly]") {
+          "[.nightly][clock]") {
   check_killed_sweep("schedule --q-tiles 64 --algorithm spt --over heads=1:60:1", 8);
   check_killed_sweep("search -i 64 64 --top 2 --over sparsity=0.5:0.6,0.6:0.7,0.7:0.8,0.8:0.9,0.9:0.95", 8);
 }

@@ -1,5 +1,5 @@
-// Axes that go round: the closed form, the walk and the masks of all token pairs agree, and padding makes NATTEN's
-// rule that of the cycle.
+// Axes that go round: the closed form, the walk and the masks of all token pairs agree, and padding makes
+// NATTEN's rule that of the cycle.
 #include <cstdint>
 #include <random>
 #include <vector>
@@ -86,9 +86,11 @@ TEST_CASE("16 tokens in tiles of 4, window 5: a cycle visits 12 pairs of tiles, 
   CHECK(count_tiles(problem).visited_tiles == 10);
 }
 
-TEST_CASE("cyclic axes count as by all token pairs: 2,000 random problems") { check_random(test::cases(2'000)); }
+TEST_CASE("cyclic axes count as by all token pairs: 2,000 random problems") {
+  check_random(test::cases(2'000));
+}
 
-TEST_CASE("cyclic axes count as by all token pairs: 20,000 random problems", "[.nightly]") {
+TEST_CASE("cyclic axes count as by all token pairs: 20,000 random problems", "[.nightly][long]") {
   check_random(test::cases(20'000));
 }
 
@@ -118,7 +120,7 @@ void check_every_problem(std::int64_t longest) {
 
 TEST_CASE("every cyclic axis of up to 10 tokens counts as by all token pairs") { check_every_problem(10); }
 
-TEST_CASE("every cyclic axis of up to 18 tokens counts as by all token pairs", "[.nightly]") {
+TEST_CASE("every cyclic axis of up to 18 tokens counts as by all token pairs", "[.nightly][long]") {
   check_every_problem(18);
 }
 

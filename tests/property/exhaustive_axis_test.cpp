@@ -138,10 +138,11 @@ TEST_CASE("the closed form equals the token-level brute force on every 1-D probl
 }
 TEST_CASE("the tile walk equals the closed form on every 1-D problem up to length 14") { check_walk(14); }
 
-TEST_CASE("the closed form equals the token-level brute force on every 1-D problem up to length 20", "[.nightly]") {
+TEST_CASE("the closed form equals the token-level brute force on every 1-D problem up to length 20",
+          "[.nightly][long]") {
   check_closed_form(kLongest);
 }
-TEST_CASE("the tile walk equals the closed form on every 1-D problem up to length 20", "[.nightly]") {
+TEST_CASE("the tile walk equals the closed form on every 1-D problem up to length 20", "[.nightly][long]") {
   check_walk(kLongest);
 }
 

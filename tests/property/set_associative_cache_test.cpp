@@ -9,9 +9,9 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/models/reuse/scan_reuse.hpp>
 #include <natten_sim/sim/reuse/set_associative_cache.hpp>
-#include <natten_sim/io/catalog.hpp>
 
 #include "catch.hpp"
 
@@ -161,12 +161,15 @@ void check_fit(const std::vector<std::int32_t>& candidates) {
   CHECK(by_error.begin()->second == ways_for_all_sms());
 }
 
-TEST_CASE("the effective capacity in the profile is what the recording fits, and its ways fit better than others near") {
+TEST_CASE(
+    "the effective capacity in the profile is what the recording fits, and its ways fit better than others "
+    "near") {
   const std::int32_t ways = ways_for_all_sms();
   check_fit({1, ways - 1, ways, ways + 1, 2 * ways});
 }
 
-TEST_CASE("the effective capacity and the ways in the profile are what the recording fits", "[.nightly]") {
+TEST_CASE("the effective capacity and the ways in the profile are what the recording fits",
+          "[.nightly][long]") {
   std::vector<std::int32_t> all(32);
   std::iota(all.begin(), all.end(), 1);
   check_fit(all);

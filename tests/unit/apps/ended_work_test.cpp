@@ -110,7 +110,8 @@ class LongestGap final : public Cancellation {
   double last_ = cpu_s(), longest_ = 0, end_;
 };
 
-TEST_CASE("long questions are never without a look at their time for half a second of CPU", "[.nightly]") {
+TEST_CASE("long questions are never without a look at their time for half a second of CPU",
+          "[.nightly][clock]") {
   if (natten_sim::test::kSanitized) return;
   for (const double limit_s : {0.1, 2.0}) {
     for (const std::string& question : kLongQuestions) {

@@ -1,5 +1,5 @@
-// What is advised is asked again: random questions over every kind of advice, each choice held against count(),
-// NATTEN's rules, the wish, dense attention, and neighbours that attend to more.
+// What is advised is asked again: random questions over every kind of advice, each choice held against
+// count(), NATTEN's rules, the wish, dense attention, and neighbours that attend to more.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -23,10 +23,15 @@ const study::Context& shared_context() {
   return context;
 }
 
-/// A question of any kind: inference or training; nothing, a sparsity, a range of it, or a speedup wished for.
+/// A question of any kind: inference or training; nothing, a sparsity, a range of it, or a speedup wished
+/// for.
 AdviseQuestion random_question(std::mt19937& random) {
-  const auto below = [&](std::int64_t n) { return static_cast<std::int64_t>(random() % static_cast<unsigned>(n)); };
-  const auto share = [&](double lo, double hi) { return lo + (hi - lo) * static_cast<double>(below(1000)) / 1000; };
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
+  };
+  const auto share = [&](double lo, double hi) {
+    return lo + (hi - lo) * static_cast<double>(below(1000)) / 1000;
+  };
   AdviseQuestion question;
   const std::int64_t rank = 1 + below(3);
   const std::int64_t least[] = {256, 16, 8}, most[] = {6000, 140, 36};
@@ -70,7 +75,8 @@ double imbalance_of(const Extents& input, const Extents& window) {
   return most / least;
 }
 
-/// No window that contains the choice's, with its stride and tiles, takes as little, where all of them were searched.
+/// No window that contains the choice's, with its stride and tiles, takes as little, where all of them were
+/// searched.
 void check_not_dominated(const AdviseQuestion& question, const AdviceChoice& choice) {
   for (std::size_t axis = 0; axis < question.setting.input.rank(); ++axis) {
     for (const std::int64_t more : {1, 2, 8}) {
@@ -82,8 +88,7 @@ void check_not_dominated(const AdviseQuestion& question, const AdviceChoice& cho
       if (imbalance_of(question.setting.input, wider.window) > question.max_imbalance) continue;
       const study::CountAnswer answer = study::count(wider, shared_context());
       const bool outside = question.sparsity && answer.forward.count.sparsity() < question.sparsity->lo;
-      const bool more_pairs =
-          answer.forward.count.attended_pairs > choice.count.forward.count.attended_pairs;
+      const bool more_pairs = answer.forward.count.attended_pairs > choice.count.forward.count.attended_pairs;
       if (outside || answer.kernel.refusal || !more_pairs) continue;
       CAPTURE(to_string(wider.window));
       CHECK(total_ms(answer) > choice.total_ms * (1 + 1e-12));
@@ -107,7 +112,8 @@ void check_choice(const AdviseQuestion& question, const DeviceAdvice& advice, st
   } else {
     CHECK(choice.speedup.value() >= *question.speedup);
   }
-  // Only the one choice of a wish that nothing fulfils may be slower than dense; the closing sentence then says so.
+  // Only the one choice of a wish that nothing fulfils may be slower than dense; the closing sentence then
+  // says so.
   if (choice.speedup && *choice.speedup <= 1) CHECK(advice.choices.size() == 1);
   if (!advice.sketched) check_not_dominated(question, choice);
 }
@@ -138,7 +144,9 @@ std::size_t ask(int questions, unsigned seed) {
   return choices;
 }
 
-TEST_CASE("what is advised has the promised gain, is not dominated and is accepted by NATTEN: 25 random questions", "[.nightly]") {
+TEST_CASE(
+    "what is advised has the promised gain, is not dominated and is accepted by NATTEN: 25 random questions",
+    "[.nightly][long]") {
   CHECK(ask(25, 41) > 25);
 }
 
@@ -160,7 +168,7 @@ TEST_CASE("windows of one time, which is summed in another order, are equal: the
 }
 
 TEST_CASE("what is advised has the promised gain, is not dominated and is accepted by NATTEN: 2,000 random questions",
-          "[.nightly]") {
+          "[.nightly][long]") {
   CHECK(ask(2000, 4100) > 2000);
 }
 

@@ -234,11 +234,12 @@ void check_tolerances(const std::vector<Recording>& recordings, const Comparison
   }
 }
 
-TEST_CASE("every tolerance of a suite that is quick to compare judges something, and every comparison has one") {
+TEST_CASE(
+    "every tolerance of a suite that is quick to compare judges something, and every comparison has one") {
   check_tolerances(quick_recordings(), quick_comparison());
 }
 
-TEST_CASE("every shipped tolerance judges something, and every comparison has one", "[.nightly]") {
+TEST_CASE("every shipped tolerance judges something, and every comparison has one", "[.nightly][long]") {
   check_tolerances(shipped_recordings(), whole_comparison());
 }
 
@@ -365,8 +366,9 @@ TEST_CASE("recordings compare within tolerance, those of slow suites by every 24
   }
 }
 
-TEST_CASE("every shipped recording compares within tolerance, with a documented miss, or as a score that holds",
-          "[.nightly]") {
+TEST_CASE(
+    "every shipped recording compares within tolerance, with a documented miss, or as a score that holds",
+    "[.nightly][long]") {
   const Comparison& comparison = whole_comparison();
   check_within(comparison);
   for (const ScoreResult& score : comparison.scores) check_score(score);
@@ -375,7 +377,8 @@ TEST_CASE("every shipped recording compares within tolerance, with a documented 
 
 /// Suites whose predictions were frozen before their points were measured.
 TEST_CASE("nothing is excused in a suite that was predicted first") {
-  for (const char* name : {"held-out", "fresh", "forward", "gna", "flex", "natten", "schedules", "backward"}) {
+  for (const char* name :
+       {"held-out", "fresh", "forward", "gna", "flex", "natten", "schedules", "backward"}) {
     INFO(name);
     CHECK(find_suite(builtin_suites(), name).known_misses.empty());
   }

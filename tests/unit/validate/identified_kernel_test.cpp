@@ -13,8 +13,8 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
-#include "shipped_recordings.hpp"
 #include "noticed.hpp"
+#include "shipped_recordings.hpp"
 
 namespace identified_kernel_test {
 
@@ -146,15 +146,17 @@ const std::vector<Change> kChanges = {
     {"tiles arrive four times as late", [](KernelRate& r) { r.arrival_ns *= 4; }},
 };
 
-TEST_CASE("of short launches of FlashAttention-2 a rate a quarter too fast is noticed, one a thousandth is not") {
+TEST_CASE(
+    "of short launches of FlashAttention-2 a rate a quarter too fast is noticed, one a thousandth is not") {
   const Baseline launches = baseline(kFewPairs);
   REQUIRE(launches.launches.size() >= 2);
   CHECK(seen(launches, with(kChanges[0])).noticed());
-  CHECK_FALSE(seen(launches, with({"a thousandth faster", [](KernelRate& r) { r.flops_per_s *= 1.001; }})).noticed());
+  CHECK_FALSE(
+      seen(launches, with({"a thousandth faster", [](KernelRate& r) { r.flops_per_s *= 1.001; }})).noticed());
 }
 
 TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of FlashAttention-2",
-          "[.nightly]") {
+          "[.nightly][long]") {
   const Baseline launches = baseline(kMostPairs);
   REQUIRE(launches.launches.size() >= 12);
   for (const Change& change : kChanges) {
@@ -165,7 +167,7 @@ TEST_CASE("a constant of the timed model that is wrong by a stated factor is not
 }
 
 TEST_CASE("a constant of the timed model that is off by a thousandth is not noticed: of FlashAttention-2",
-          "[.nightly]") {
+          "[.nightly][long]") {
   const Baseline launches = baseline(kMostPairs);
   const Seen faster =
       seen(launches, with({"a thousandth faster", [](KernelRate& r) { r.flops_per_s *= 1.001; }}));

@@ -14,8 +14,8 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
-#include "shipped_recordings.hpp"
 #include "noticed.hpp"
+#include "shipped_recordings.hpp"
 
 namespace identified_test {
 
@@ -51,9 +51,10 @@ double work_of(const AttentionCase& point) {
          (static_cast<double>(point.variant.q_tile) * point.variant.kv_tile);
 }
 
-/// Of launches with a causal mask, of the suites that count DRAM reads, every third: long enough that something
-/// depends on time, short enough that a test can simulate them. With `some`, every 24th. And the launches of one stage
-/// far beyond the capacity, which wait for DRAM, whatever the model misses them by; with `some`, the shorter ones.
+/// Of launches with a causal mask, of the suites that count DRAM reads, every third: long enough that
+/// something depends on time, short enough that a test can simulate them. With `some`, every 24th. And the
+/// launches of one stage far beyond the capacity, which wait for DRAM, whatever the model misses them by;
+/// with `some`, the shorter ones.
 std::vector<Judged> judged_launches(const Device& device, bool some) {
   constexpr double kMinWork = 3e5, kMaxWork = 1.1e6;
   const double kMaxWaiting = some ? 1.2e6 : 1.7e6;
@@ -212,22 +213,24 @@ void check_noticed(const std::vector<Change>& changes, bool expected, bool some 
   }
 }
 
-TEST_CASE("some constants of the timed model that are wrong are noticed, one that is off by a thousandth is not") {
+TEST_CASE(
+    "some constants of the timed model that are wrong are noticed, one that is off by a thousandth is not") {
   check_noticed({kOfDevice[0], kOfPace[6]}, true, true);
   check_noticed({kNothing[0]}, false, true);
 }
 
-TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of the device", "[.nightly]") {
+TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of the device",
+          "[.nightly][long]") {
   check_noticed(kOfDevice, true);
 }
 
 TEST_CASE("a constant of the timed model that is wrong by a stated factor is noticed: of a kernel's pace",
-          "[.nightly]") {
+          "[.nightly][long]") {
   check_noticed(kOfPace, true);
 }
 
 TEST_CASE("a constant of the timed model that is off by a thousandth is not noticed, nor is another seed",
-          "[.nightly]") {
+          "[.nightly][long]") {
   check_noticed(kNothing, false);
 }
 

@@ -65,8 +65,10 @@ TEST_CASE("a constant has no skill, however few points its tolerance leaves out"
   // Throughput left by determinism on a B200: FlashAttention pull request 2280. A tenth around .90 has three
   // of the four, and a constant .90 is further off than the median of the other three.
   const double left[] = {980.4 / 1247.5, 933.5 / 1117.9, 1166.7 / 1359.8, 1097.2 / 1208.6};
-  const Score score = score_of(std::vector<ScoredPoint>{{0.9, left[0], "1"}, {0.9, left[1], "2"}, {0.9, left[2], "3"}, {0.9, left[3], "4"}},
-                               ErrorKind::kFactor, 0.1);
+  const Score score = score_of(
+      std::vector<ScoredPoint>{
+          {0.9, left[0], "1"}, {0.9, left[1], "2"}, {0.9, left[2], "3"}, {0.9, left[3], "4"}},
+      ErrorKind::kFactor, 0.1);
   CHECK(score.within == 0.75);
   REQUIRE(score.skill);
   CHECK(*score.skill < 0);
@@ -88,7 +90,9 @@ TEST_CASE("the point before is a baseline too, and other models of a point are n
 TEST_CASE("a choice is held against the most frequent one, and has no skill to show where all are the same") {
   const std::vector<ScoredPoint> points = {{1, 1, "a"}, {1, 1, "b"}, {1, 1, "c"}, {0, 0, "d"}};
   CHECK(score_of(points, ErrorKind::kChoice, 0).skill == 1);
-  CHECK(score_of(std::vector<ScoredPoint>{{1, 1, "a"}, {1, 1, "b"}, {1, 1, "c"}, {1, 0, "d"}}, ErrorKind::kChoice, 0).skill == 0);
+  CHECK(score_of(std::vector<ScoredPoint>{{1, 1, "a"}, {1, 1, "b"}, {1, 1, "c"}, {1, 0, "d"}},
+                 ErrorKind::kChoice, 0)
+            .skill == 0);
   CHECK_FALSE(score_of(std::span(points).first(3), ErrorKind::kChoice, 0).skill);
   CHECK_FALSE(score_of(std::span(points).first(1), ErrorKind::kFactor, 0).skill);
 }
@@ -103,7 +107,9 @@ TEST_CASE("of ten points the ninth is the 90th percentile, and the median lies b
 }
 
 TEST_CASE("equal values share their ranks, and constants correlate with nothing") {
-  const auto rank = [](const std::vector<ScoredPoint>& points) { return score_of(points, ErrorKind::kFactor, 0).rank; };
+  const auto rank = [](const std::vector<ScoredPoint>& points) {
+    return score_of(points, ErrorKind::kFactor, 0).rank;
+  };
   // Ranks 1.5 1.5 3 against 1 2 3: covariance 1.5, variances 1.5 and 2.
   CHECK(rank({{7, 1, "a"}, {7, 2, "b"}, {9, 3, "c"}}) == Approx(1.5 / std::sqrt(1.5 * 2)));
   CHECK(rank({{7, 1, "a"}, {7, 2, "b"}}) == 0);
@@ -175,7 +181,8 @@ TEST_CASE("scores agree with plain definitions on random points") {
     const double m = static_cast<double>(n);
     const double xx = sum_xx - sum_x * sum_x / m, yy = sum_yy - sum_y * sum_y / m;
     CHECK(score.within == Approx(inside / m));
-    if (xx > 1e-9 && yy > 1e-9) CHECK(score.rank == Approx((sum_xy - sum_x * sum_y / m) / std::sqrt(xx * yy)).margin(1e-9));
+    if (xx > 1e-9 && yy > 1e-9)
+      CHECK(score.rank == Approx((sum_xy - sum_x * sum_y / m) / std::sqrt(xx * yy)).margin(1e-9));
     const double baseline = std::min(median_loss, before_loss);
     if (baseline > 1e-9) CHECK(score.skill.value() == Approx(1 - loss / baseline).margin(1e-9));
   }
@@ -209,16 +216,17 @@ TEST_CASE("the timed model misses no stored point of a suite by more than it did
   for (const Recording& recording : test::shipped_recordings()) {
     for (const RecordedRow& row : recording.rows) {
       const std::string key = key_of(row.point);
-      const auto* const stored = std::find_if(test::kTimedPoints.begin(), test::kTimedPoints.end(), [&](const auto& each) {
-        return each.suite == recording.head.suite && each.point == key;
-      });
+      const auto* const stored = std::find_if(
+          test::kTimedPoints.begin(), test::kTimedPoints.end(),
+          [&](const auto& each) { return each.suite == recording.head.suite && each.point == key; });
       if (stored == test::kTimedPoints.end()) continue;
       found.insert(recording.head.suite + key);
       std::size_t timed = 0;
       for (const ComparisonRow& compared : compare_timed({Recording{recording.head, {row}}}).rows) {
         if (!is_timed(compared)) continue;
         ++timed;
-        INFO(recording.head.suite << ": " << key << ": " << compared.counter << " deviates by " << compared.deviation);
+        INFO(recording.head.suite << ": " << key << ": " << compared.counter << " deviates by "
+                                  << compared.deviation);
         CHECK(std::abs(compared.deviation) <= stored->deviation);
         CHECK(compared.verdict == Verdict::kScored);
       }
@@ -256,21 +264,29 @@ void check_timed(const std::string& name) {
   CHECK(all_hold(comparison));
 }
 
-TEST_CASE("the timed model holds its scores: forward", "[.nightly]") { check_timed("forward"); }
-TEST_CASE("the timed model holds its scores: held-out", "[.nightly]") { check_timed("held-out"); }
-TEST_CASE("the timed model holds its scores: fresh", "[.nightly]") { check_timed("fresh"); }
-TEST_CASE("the timed model holds its scores: fresh-ways", "[.nightly]") { check_timed("fresh-ways"); }
-TEST_CASE("the timed model holds its scores: gna", "[.nightly]") { check_timed("gna"); }
-TEST_CASE("the timed model holds its scores: reuse", "[.nightly]") { check_timed("reuse"); }
-TEST_CASE("the timed model holds its scores: sdpa-times", "[.nightly]") { check_timed("sdpa-times"); }
-TEST_CASE("the timed model holds its scores: sawtooth", "[.nightly]") { check_timed("sawtooth"); }
-TEST_CASE("the timed model holds its scores: active-sms", "[.nightly]") { check_timed("active-sms"); }
-TEST_CASE("the timed model holds its scores: fresh-clocks", "[.nightly]") { check_timed("fresh-clocks"); }
-TEST_CASE("the timed model holds its scores: fresh-latency", "[.nightly]") { check_timed("fresh-latency"); }
-TEST_CASE("the timed model holds its scores: sdpa-reads", "[.nightly]") { check_timed("sdpa-reads"); }
-TEST_CASE("the timed model holds its scores: gna-extra", "[.nightly]") { check_timed("gna-extra"); }
-TEST_CASE("the timed model holds its scores: second-gpu", "[.nightly]") { check_timed("second-gpu"); }
-TEST_CASE("the timed model holds its scores: second-gpu-fresh", "[.nightly]") { check_timed("second-gpu-fresh"); }
-TEST_CASE("the timed model holds its scores: second-gpu-gna", "[.nightly]") { check_timed("second-gpu-gna"); }
+TEST_CASE("the timed model holds its scores: forward", "[.nightly][long]") { check_timed("forward"); }
+TEST_CASE("the timed model holds its scores: held-out", "[.nightly][long]") { check_timed("held-out"); }
+TEST_CASE("the timed model holds its scores: fresh", "[.nightly][long]") { check_timed("fresh"); }
+TEST_CASE("the timed model holds its scores: fresh-ways", "[.nightly][long]") { check_timed("fresh-ways"); }
+TEST_CASE("the timed model holds its scores: gna", "[.nightly][long]") { check_timed("gna"); }
+TEST_CASE("the timed model holds its scores: reuse", "[.nightly][long]") { check_timed("reuse"); }
+TEST_CASE("the timed model holds its scores: sdpa-times", "[.nightly][long]") { check_timed("sdpa-times"); }
+TEST_CASE("the timed model holds its scores: sawtooth", "[.nightly][long]") { check_timed("sawtooth"); }
+TEST_CASE("the timed model holds its scores: active-sms", "[.nightly][long]") { check_timed("active-sms"); }
+TEST_CASE("the timed model holds its scores: fresh-clocks", "[.nightly][long]") {
+  check_timed("fresh-clocks");
+}
+TEST_CASE("the timed model holds its scores: fresh-latency", "[.nightly][long]") {
+  check_timed("fresh-latency");
+}
+TEST_CASE("the timed model holds its scores: sdpa-reads", "[.nightly][long]") { check_timed("sdpa-reads"); }
+TEST_CASE("the timed model holds its scores: gna-extra", "[.nightly][long]") { check_timed("gna-extra"); }
+TEST_CASE("the timed model holds its scores: second-gpu", "[.nightly][long]") { check_timed("second-gpu"); }
+TEST_CASE("the timed model holds its scores: second-gpu-fresh", "[.nightly][long]") {
+  check_timed("second-gpu-fresh");
+}
+TEST_CASE("the timed model holds its scores: second-gpu-gna", "[.nightly][long]") {
+  check_timed("second-gpu-gna");
+}
 
 }  // namespace score_test
