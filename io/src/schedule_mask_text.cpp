@@ -1,6 +1,10 @@
+#include <concepts>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <system_error>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/closest_name.hpp>
@@ -27,6 +31,46 @@ DocumentMask parse_documents(const std::string& text) {
   DocumentMask mask;
   for (const std::string& length : split_text(text, ','))
     mask.lengths.push_back(parse_integer("mask document", length, 1, kMaxLength));
+  return mask;
+}
+
+constexpr const char* kRules = "full, causal, window:L,R, document:LEN,.. or prefix:LEN";
+
+/// One rule of a sequence; none: the text is something else.
+std::optional<SequenceRule> parse_rule(const std::string& text) {
+  const auto after = [&](const char* prefix) { return text.substr(std::string(prefix).size()); };
+  if (text == "full") return FullMask{};
+  if (text == "causal") return CausalMask{};
+  if (text.starts_with("window:")) return parse_window(after("window:"));
+  if (text.starts_with("document:")) return parse_documents(after("document:"));
+  if (text.starts_with("prefix:"))
+    return PrefixMask{parse_integer("mask prefix", after("prefix:"), 1, kMaxLength)};
+  return std::nullopt;
+}
+
+ScheduleMask alone(SequenceRule rule) {
+  return std::visit(
+      [](auto& each) {
+        if constexpr (std::same_as<std::remove_cvref_t<decltype(each)>, PrefixMask>) {
+          return ScheduleMask{JoinedMask{{{each}}}};
+        } else {
+          return ScheduleMask{std::move(each)};
+        }
+      },
+      rule);
+}
+
+/// `document:4,4&causal|prefix:2`: & binds stronger than |.
+JoinedMask parse_joined(const std::string& text) {
+  JoinedMask mask;
+  for (const std::string& all : split_text(text, '|')) {
+    mask.any.emplace_back();
+    for (const std::string& word : split_text(all, '&')) {
+      std::optional<SequenceRule> rule = parse_rule(word);
+      if (!rule) throw InvalidParameter("mask", text, std::string("rules joined by & and |: ") + kRules);
+      mask.any.back().push_back(*std::move(rule));
+    }
+  }
   return mask;
 }
 
@@ -132,6 +176,8 @@ std::string varlen_text(const VarlenMask& mask) {
   return "varlen:" + rule + joined(lengths, ",");
 }
 
+std::string joined_text(const JoinedMask& mask);
+
 struct MaskText {
   std::string operator()(const FullMask&) const { return "full"; }
   std::string operator()(const CausalMask&) const { return "causal"; }
@@ -139,12 +185,24 @@ struct MaskText {
     return "window:" + numbers_text({mask.left, mask.right});
   }
   std::string operator()(const DocumentMask& mask) const { return "document:" + numbers_text(mask.lengths); }
+  std::string operator()(const PrefixMask& mask) const { return "prefix:" + std::to_string(mask.length); }
+  std::string operator()(const JoinedMask& mask) const { return joined_text(mask); }
   std::string operator()(const VarlenMask& mask) const { return varlen_text(mask); }
   std::string operator()(const GnaMask& mask) const { return gna_text(mask); }
   std::string operator()(const BlockMask& mask) const {
     return "a block mask of " + to_string(Extents{mask.q_tiles, mask.kv_tiles}) + " tiles";
   }
 };
+
+std::string joined_text(const JoinedMask& mask) {
+  std::vector<std::string> any;
+  for (const std::vector<SequenceRule>& rules : mask.any) {
+    std::vector<std::string> all;
+    for (const SequenceRule& rule : rules) all.push_back(std::visit(MaskText{}, rule));
+    any.push_back(joined(all, "&"));
+  }
+  return joined(any, "|");
+}
 
 }  // namespace
 
@@ -154,19 +212,19 @@ std::string mask_text(const ScheduleMask& mask) {
 
 std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text) {
   const auto after = [&](const char* prefix) { return text.substr(std::string(prefix).size()); };
-  if (text == "full") return ScheduleMask{FullMask{}};
-  if (text == "causal") return ScheduleMask{CausalMask{}};
-  if (text.starts_with("window:")) return ScheduleMask{parse_window(after("window:"))};
-  if (text.starts_with("document:")) return ScheduleMask{parse_documents(after("document:"))};
+  std::error_code ignored;
+  const bool joined_rules = text.find_first_of("&|") != std::string::npos;
+  if (joined_rules && !std::filesystem::exists(text, ignored))
+    return ScheduleMask{parse_joined(text)};
+  if (std::optional<SequenceRule> rule = parse_rule(text)) return alone(*std::move(rule));
   if (text.starts_with("varlen:")) return ScheduleMask{parse_varlen(after("varlen:"))};
   if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:"))};
-  std::error_code ignored;
   if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
-  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "varlen:", "gna:"};
+  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "prefix:", "varlen:", "gna:"};
   throw UnknownName(
       "mask", text, closest_name(text, names),
-      "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.. or a file "
-      "that exists");
+      "full, causal, window:L,R, document:LEN,LEN,.., prefix:LEN, these joined by & and |, varlen:RULE:LEN,.., "
+      "gna:i=..,w=.. or a file that exists");
 }
 
 }  // namespace natten_sim

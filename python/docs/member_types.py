@@ -64,6 +64,12 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"preset": "hunyuan-video", "device": "h200", "for_": "training"},
         {"preset": "hunyuan-video", "device": "h200"}, {"input": (16, 16, 16), "device": ["h200", "b200", "a100"]},
         {"preset": "hunyuan-video", "device": "h200", "speedup": 3, "add_kv": 7, "dense_steps": "3/9"},
+        {"preset": "hunyuan-video", "device": "h200", "sparsity": (0.5, 0.9)}, {"preset": "hunyuan-video", "device": "h200", "sparsity": 0.9},
+    ]),
+    ("Mask", "mask", [
+        {"mask": "document:1024,3072&causal", "heads": 4, "head_dim": 128, "device": "h200", "backprop": True},
+        {"mask": "causal|prefix:512", "seqlen_q": 4096, "seqlen_k": 8192, "device": "h200"},
+        {"mask": {"indptr": [0, 1], "indices": [0], "shape": [1, 1]}}, {"mask": "causal", "seqlen_q": 4096, "rest_ms": 5},
     ]),
     ("Plan", "plan", [
         {"preset": "hunyuan-video", "device": "h100", "window": (18, 24, 24), "gpus": 8, "parallel": "sequence",
@@ -81,6 +87,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
     ]),
     ("Calibration", "calibrate", [
         {"runs": str(ROOT / "data" / "kernel-runs" / "natten-h200.csv"), "suggestions": 2},
+        {"runs": str(ROOT / "data" / "kernel-runs" / "natten-h200.csv"), "decimal": "point"},
         {"runs": [{"kernel": "hopper-fna", "device": "h200", "input": (tokens, tokens), "window": (32, 32), "stride": (1, 1),
                    "q_tile": (8, 8), "kv_tile": (8, 8), "head_dim": 64, "ms": tokens * 1e-3} for tokens in (64, 128)]},
     ]),

@@ -92,11 +92,6 @@ class Speedup(Record):
     worst: Final[float]
     work: Final[float]
 
-class SpeedupWithPermutation(Record):
-    mean: Final[float]
-    worst: Final[float]
-    work: Final[float]
-
 class TimeMs(Record):
     kernel: Final[float]
     permutation: Final[float | None]
@@ -137,10 +132,12 @@ class Costs(Record):
     evidence: Final[str]
     runs: Final[int]
     kinds: Final[tuple[str, ...]]
-    left_out_mean_error: Final[float]
-    left_out_worst_error: Final[float]
+    left_out_mean_error: Final[float | None]
+    left_out_worst_error: Final[float | None]
     interval: Final[float]
     source: Final[str]
+    transfer: Final[str]
+    left_out_cells: Final[int]
 
 class Backward(Record):
     q_tile: Final[tuple[int, ...]]
@@ -293,6 +290,11 @@ class Candidate(Record):
     passed_over: Final[tuple[str, ...]]
     kernel_refusal: Final[KernelRefusal]
 
+class SpeedupWithPermutation(Record):
+    mean: Final[float]
+    worst: Final[float]
+    work: Final[float]
+
 class Device(Record):
     device: Final[str]
     space_size: Final[int]
@@ -354,7 +356,6 @@ class AdviceDevice(Record):
     device: Final[str]
     sketched: Final[bool]
     choices: Final[tuple[Choice, ...]]
-    missing: Final[str]
 
 class Choice(Record):
     role: Final[str]
@@ -387,7 +388,7 @@ class AdviceInput(Record):
     preset: Final[str]
     input: Final[tuple[int, ...]]
     device: Final[tuple[str, ...]]
-    sparsity: Final[float]
+    sparsity: Final[tuple[float, ...]]
     max_imbalance: Final[float]
     natten: Final[str]
     add_kv: Final[int]
@@ -400,6 +401,185 @@ class AdviceInput(Record):
     attention_share: Final[float]
     dense_steps: Final[str]
     speedup: Final[float]
+
+class MaskMembers:
+    q_tile: Final[int]
+    kv_tile: Final[int]
+    q_tiles: Final[int]
+    kv_tiles: Final[int]
+    visited_tiles: Final[int]
+    full_tiles: Final[int]
+    partial_tiles: Final[int]
+    visited_share: Final[float]
+    used_share: Final[float | None]
+    row: Final[Row]
+    time_ms: Final[TimeMs | None]
+    speedup_time: Final[float | None]
+    time: Final[Time]
+    backward: Final[MaskBackward]
+    masks: Final[int]
+    pairs: Final[int | None]
+    pair_share: Final[float | None]
+    others: Final[tuple[Other, ...]]
+    time_missing: Final[str]
+
+class Row(Record):
+    shortest: Final[int]
+    mean: Final[float]
+    longest: Final[int]
+    empty: Final[int]
+
+class MaskBackward(Record):
+    time_ms: Final[TimeMs]
+    speedup_time: Final[float]
+    time: Final[Time]
+
+class Other(Record):
+    q_tile: Final[int]
+    kv_tile: Final[int]
+    q_tiles: Final[int]
+    kv_tiles: Final[int]
+    visited_tiles: Final[int]
+    full_tiles: Final[int]
+    partial_tiles: Final[int]
+    visited_share: Final[float]
+    used_share: Final[float]
+    row: Final[Row]
+    time_ms: Final[TimeMs | None]
+    speedup_time: Final[float | None]
+    time: Final[Time]
+    backward: Final[OtherBackward]
+    time_missing: Final[str]
+
+class OtherBackward(Record):
+    time_ms: Final[TimeMs]
+    speedup_time: Final[float]
+    time: Final[Time]
+
+class MaskInput(Record):
+    mask: Final[str]
+    seqlen_q: Final[int]
+    seqlen_k: Final[int]
+    q_tile: Final[int]
+    kv_tile: Final[int]
+    kernel: Final[str]
+    device: Final[str]
+    backprop: Final[bool]
+    heads: Final[int]
+    batch_size: Final[int]
+    head_dim: Final[int]
+    dtype: Final[str]
+    rest_ms: Final[float]
+
+class PlanMembers:
+    speedup: Final[float]
+    window: Final[tuple[int, ...]]
+    stride: Final[tuple[int, ...]]
+    tiles: Final[Tiles]
+    steps: Final[int]
+    dense_steps: Final[int]
+    rest: Final[str]
+    rest_flops: Final[float | None]
+    link_bytes_per_s: Final[float | None]
+    split: Final[Split | None]
+    dense: Final[Dense]
+    sparse: Final[Sparse]
+
+class Tiles(Record):
+    q_tile: Final[int | tuple[int, ...]]
+    kv_tile: Final[int | tuple[int, ...]]
+    backward_q_tile: Final[tuple[int, ...] | None]
+    backward_kv_tile: Final[tuple[int, ...] | None]
+
+class Split(Record):
+    axis: Final[int]
+    slabs: Final[tuple[Slab, ...]]
+
+class Slab(Record):
+    tokens: Final[tuple[int, ...]]
+    attended: Final[tuple[int, ...]]
+    computed: Final[tuple[int, ...]]
+
+class Dense(Record):
+    layout: Final[tuple[int, ...]]
+    heads: Final[int]
+    kernel: Final[str]
+    attention_ms: Final[float]
+    attention_low_ms: Final[float]
+    attention_high_ms: Final[float]
+    communication_bytes: Final[int]
+    communication_ms: Final[float]
+    communication_low_ms: Final[float]
+    communication_high_ms: Final[float]
+    rest_ms: Final[float | None]
+    rest_low_ms: Final[float | None]
+    rest_high_ms: Final[float | None]
+    step_ms: Final[float]
+    step_low_ms: Final[float]
+    step_high_ms: Final[float]
+    run_s: Final[float]
+    run_low_s: Final[float]
+    run_high_s: Final[float]
+    cost_dollars: Final[float | None]
+    cost_low_dollars: Final[float | None]
+    cost_high_dollars: Final[float | None]
+    memory: Final[Memory]
+
+class Memory(Record):
+    tensors_bytes: Final[int]
+    copies_bytes: Final[int]
+    received_bytes: Final[int]
+    weights_bytes: Final[int | None]
+    total_bytes: Final[int]
+
+class Sparse(Record):
+    layout: Final[tuple[int, ...]]
+    heads: Final[int]
+    kernel: Final[str]
+    attention_ms: Final[float]
+    attention_low_ms: Final[float]
+    attention_high_ms: Final[float]
+    communication_bytes: Final[int]
+    communication_ms: Final[float]
+    communication_low_ms: Final[float]
+    communication_high_ms: Final[float]
+    rest_ms: Final[float | None]
+    rest_low_ms: Final[float | None]
+    rest_high_ms: Final[float | None]
+    step_ms: Final[float]
+    step_low_ms: Final[float]
+    step_high_ms: Final[float]
+    run_s: Final[float]
+    run_low_s: Final[float]
+    run_high_s: Final[float]
+    cost_dollars: Final[float | None]
+    cost_low_dollars: Final[float | None]
+    cost_high_dollars: Final[float | None]
+    memory: Final[Memory]
+
+class PlanInput(Record):
+    preset: Final[str]
+    device: Final[str]
+    input: Final[tuple[int, ...]]
+    window: Final[tuple[int, ...]]
+    stride: Final[tuple[int, ...]]
+    layers: Final[int]
+    passes: Final[int]
+    rest_flops: Final[float]
+    samples: Final[int]
+    gpus: Final[int]
+    parallel: Final[str]
+    dollars_per_hour: Final[float]
+    natten: Final[str]
+    add_kv: Final[int]
+    batch_size: Final[int]
+    heads: Final[int]
+    heads_kv: Final[int]
+    head_dim: Final[int]
+    dim_value: Final[int]
+    dtype: Final[str]
+    attention_share: Final[float]
+    dense_steps: Final[str]
 
 class TimeMembers:
     time_ms: Final[TimeMs | None]
@@ -532,6 +712,7 @@ class CalibrationInput(Record):
     dtype: Final[str]
     times: Final[None]
     ncu_kernel: Final[str]
+    decimal: Final[str | None]
     source: Final[str]
     suggestions: Final[int]
 
@@ -620,10 +801,6 @@ class ScheduleKernel(Record):
     costs: Final[ScheduleKernelCosts]
     missing: Final[None]
     source: Final[str]
-
-class Tiles(Record):
-    q_tile: Final[int]
-    kv_tile: Final[int]
 
 class Deterministic(Record):
     time_ms: Final[float]
@@ -979,10 +1156,11 @@ class MsdaInput(Record):
     update: Final[str]
 
 class ExplanationMembers:
-    device: Final[str]
+    device: Final[str | None]
     kernels: Final[tuple[ExplanationKernel, ...]]
     other_launches: Final[int]
     other_names: Final[tuple[str, ...]]
+    others: Final[tuple[ExplanationOther, ...]]
     conclusion: Final[Conclusion]
 
 class ExplanationKernel(Record):
@@ -992,9 +1170,12 @@ class ExplanationKernel(Record):
     launches: Final[int]
     grid: Final[tuple[int, ...]]
     block: Final[tuple[int, ...]]
-    shared_bytes: Final[int]
-    ctas_per_sm: Final[int]
+    shared_bytes: Final[int | None]
+    ctas_per_sm: Final[int | None]
     time_ns: Final[float]
+    dram_read_bytes: Final[float | None]
+    dram_write_bytes: Final[float | None]
+    dram_bytes: Final[float | None]
     problem: Final[Problem]
     known: Final[Known]
     missing: Final[tuple[str, ...]]
@@ -1039,11 +1220,11 @@ class ExplanationKernelSectors(Record):
     predicted: Final[float | None]
 
 class Read(Record):
-    measured_bytes: Final[float]
+    measured_bytes: Final[float | None]
     compulsory_bytes: Final[float]
     lockstep_bytes: Final[float]
     drift_bytes: Final[float]
-    unexplained_bytes: Final[float]
+    unexplained_bytes: Final[float | None]
     predicted_bytes: Final[float]
     fidelity: Final[str]
     held_out_median_deviation: Final[float]
@@ -1061,17 +1242,29 @@ class Change(Record):
     options: Final[Options]
     predicted_bytes: Final[float]
     saved_share: Final[float]
+    expected_bytes: Final[float]
 
 class Options(Record):
     longest_first: Final[bool]
     order: Final[str]
 
+class ExplanationOther(Record):
+    name: Final[str]
+    grid: Final[tuple[int, ...]]
+    block: Final[tuple[int, ...]]
+    shared_bytes: Final[int | None]
+    time_ns: Final[float]
+    dram_read_bytes: Final[float | None]
+    dram_write_bytes: Final[float | None]
+    dram_bytes: Final[float | None]
+    l2_read_sectors: Final[float]
+
 class Conclusion(Record):
     sentence: Final[str]
     limit: Final[str]
-    change: Final[str]
+    change: Final[str | None]
     options: Final[ConclusionOptions]
-    gain: Final[float]
+    gain: Final[float | None]
     certainty: Final[str]
 
 class ConclusionOptions(Record):
@@ -1080,7 +1273,9 @@ class ConclusionOptions(Record):
 class ExplanationInput(Record):
     profile: Final[str]
     ncu_kernel: Final[str]
-    device: Final[None]
+    device: Final[str | None]
+    family: Final[str | None]
+    decimal: Final[None]
     seqlen: Final[int | None]
     seqlen_k: Final[None]
     heads: Final[int | None]
@@ -1094,7 +1289,7 @@ class ExplanationInput(Record):
 
 class ComparisonMembers:
     recordings: Final[tuple[Recording, ...]]
-    rows: Final[tuple[Row, ...]]
+    rows: Final[tuple[ComparisonRow, ...]]
     groups: Final[tuple[Group, ...]]
     throughput: Final[tuple[Throughput, ...]]
     scores: Final[tuple[ComparisonScore, ...]]
@@ -1115,7 +1310,7 @@ class Recording(Record):
     profiler: Final[str]
     commit: Final[str]
 
-class Row(Record):
+class ComparisonRow(Record):
     suite: Final[str]
     device: Final[str]
     point: Final[str]
@@ -1182,7 +1377,7 @@ class Reached(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
-    skill: Final[float | None]
+    skill: Final[float]
 
 class Stored(Record):
     points: Final[int]
@@ -1190,7 +1385,7 @@ class Stored(Record):
     median: Final[float]
     p90: Final[float]
     rank: Final[float]
-    skill: Final[float | None]
+    skill: Final[float]
 
 class ComparisonInput(Record):
     suites: Final[tuple[str, ...]]
@@ -1198,6 +1393,7 @@ class ComparisonInput(Record):
     recorded: Final[str]
     ncu_csv: Final[None]
     ncu_kernel: Final[str]
+    decimal: Final[None]
     point: Final[tuple[Any, ...]]
     profile: Final[None]
     out: Final[None]
@@ -1264,12 +1460,12 @@ class DeviceEntry(Record):
 class Values(Record):
     sms: Final[SourcedValue]
     l2_bytes: Final[SourcedValue]
-    l2_partitions: Final[SourcedValue]
     l2_sector_bytes: Final[SourcedValue]
     dram_bandwidth_bytes_per_s: Final[SourcedValue]
     shared_memory_per_block_bytes: Final[SourcedValue]
     dense_bf16_flops_per_s: Final[SourcedValue]
     boost_clock_hz: Final[SourcedValue]
+    l2_partitions: Final[SourcedValue]
     l2_effective_bytes: Final[SourcedValue]
     l2_line_bytes: Final[SourcedValue]
     l2_ways: Final[SourcedValue]
@@ -1335,6 +1531,18 @@ class AdviceAnswer(AdviceMembers):
     def input(self) -> AdviceInput: ...
     @property
     def result(self) -> AdviceResult: ...
+class MaskResult(MaskMembers, Record): ...
+class MaskAnswer(MaskMembers):
+    @property
+    def input(self) -> MaskInput: ...
+    @property
+    def result(self) -> MaskResult: ...
+class PlanResult(PlanMembers, Record): ...
+class PlanAnswer(PlanMembers):
+    @property
+    def input(self) -> PlanInput: ...
+    @property
+    def result(self) -> PlanResult: ...
 class TimeResult(TimeMembers, Record): ...
 class TimeAnswer(TimeMembers):
     @property

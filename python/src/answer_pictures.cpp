@@ -99,6 +99,34 @@ std::string choices_svg(const Json& result) {
   return drawn(std::move(chart), "choices");
 }
 
+std::string plan_svg(const Json& result) {
+  draw::BarChart chart{.heading = {"A layer and a pass", "dense and sparse attention"},
+                       .value = {.label = "predicted time (ms)"},
+                       .categories = {"dense", "sparse"}};
+  for (const auto& [key, label] :
+       {std::pair{"attention_ms", "attention, a layer"}, {"communication_ms", "communication, a layer"}, {"rest_ms", "all else, a pass"}}) {
+    for (std::size_t which = 0; which < chart.categories.size(); ++which) {
+      const Json& value = result[chart.categories[which]][key];
+      if (!value.is_null()) chart.bars.push_back({std::string(label) + ", " + chart.categories[which], value.get<double>(), {}, which});
+    }
+  }
+  return drawn(std::move(chart), "times");
+}
+
+std::string blocks_svg(const Json& result) {
+  const bool timed = is_timed(result);
+  draw::BarChart chart{.heading = {"Blocks of a mask", timed ? "forward" : "of all blocks"},
+                       .value = {.label = timed ? "predicted time (ms)" : "visited blocks (%)"}};
+  const auto add = [&](const Json& blocks) {
+    if (timed && !is_timed(blocks)) return;
+    chart.bars.push_back({blocks["q_tile"].dump() + "x" + blocks["kv_tile"].dump(),
+                          timed ? blocks["time_ms"]["total"].get<double>() : 100 * blocks["visited_share"].get<double>()});
+  };
+  add(result);
+  for (const Json& other : result["others"]) add(other);
+  return drawn(std::move(chart), "blocks");
+}
+
 std::string time_parts_svg(const Json& result) {
   draw::BarChart chart{.heading = {"Time of one pass", "what takes it"}, .value = {.label = "time (ms)"}};
   if (result.contains("time") && !result["time"].is_null()) {

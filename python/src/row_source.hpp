@@ -11,7 +11,7 @@ namespace natten_sim::python {
 template <>
 struct PythonValue<study::RowSource> {
   static constexpr const char* kAlso = ", or the rows themselves: an array of integers, which is not copied";
-  static std::string hint() { return "str | numpy.typing.NDArray[numpy.integer[typing.Any]]"; }
+  static std::string hint() { return "str | collections.abc.Sequence[int] | numpy.typing.NDArray[numpy.integer[typing.Any]]"; }
   static study::RowSource read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const study::RowSource& source, Json& out);
 };

@@ -20,6 +20,19 @@ struct PythonValue<ScheduleMask> {
   }
 };
 
+/// A rule as text, a file, a BlockMask of FlexAttention or what its file holds as a mapping, or blocks as an array:
+/// (Q, KV), or one of these for each head: (heads, Q, KV) or (batch, heads, Q, KV).
+template <>
+struct PythonValue<GivenMask> {
+  static constexpr const char* kAlso = ", a BlockMask, or an array of blocks with 0 skipped, 1 partial, 2 full";
+  static std::string hint() { return "str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | numpy.typing.NDArray[typing.Any] | object"; }
+  static GivenMask read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const GivenMask& mask, Json& out) {
+    out = mask_text(mask.mask);
+    return true;
+  }
+};
+
 /// One latency, or (near, far).
 template <>
 struct PythonValue<study::Handoff> {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import hypothesis.strategies as st
@@ -288,7 +289,9 @@ def test_flash4_tensors_are_compact_and_their_blocks_are_checked() -> None:
     wide = natten_sim.flex.plan(mask="causal", seqlen_q=4096, q_tile=256, kv_tile=256)
     assert natten_sim.flash4.forward(wide, "cpu").block_size == (256, 256)  # Blackwell, by q_stage
     assert natten_sim.flash4.backward(wide, "cpu", kv_subtiles=True).block_size == (256, 256)
-    for refused in (lambda: natten_sim.flash4.forward(wide, "cpu", q_stage=1), lambda: natten_sim.flash4.backward(wide, "cpu")):
+    refusals: list[Callable[[], object]] = [lambda: natten_sim.flash4.forward(wide, "cpu", q_stage=1),
+                                            lambda: natten_sim.flash4.backward(wide, "cpu")]
+    for refused in refusals:
         with pytest.raises(natten_sim.Error, match="kv_tile: 256") as raised:
             refused()
         assert raised.value.hint == "128"

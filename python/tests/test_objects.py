@@ -144,7 +144,7 @@ def test_rows_may_be_a_list() -> None:
     array = importlib.import_module("numpy").asarray([0, 3, 3, 1])
     assert listed == natten_sim.scatter(distribution=array, rows=4, width=64)
     with pytest.raises(natten_sim.Error, match="distribution"):
-        natten_sim.scatter(distribution=[0.5, 1.5], rows=4, width=64)
+        natten_sim.scatter(distribution=[0.5, 1.5], rows=4, width=64)  # type: ignore[list-item]
 
 
 def test_operators_without_a_gpu_say_what_is_missing() -> None:

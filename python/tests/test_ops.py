@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,9 @@ def poison() -> None:
     del blocks
 
 
-def attended(q: Any, k: Any, v: Any, allowed: Any, scale: float | None = None) -> tuple[Any, Any]:
-    """O and LSE in float64; a query without keys gives 0 and -inf. `allowed`: (queries, keys)."""
+def attended(tensors: Iterable[Any], allowed: Any, scale: float | None = None) -> tuple[Any, Any]:
+    """O and LSE of q, k, v in float64; a query without keys gives 0 and -inf. `allowed`: (queries, keys)."""
+    q, k, v = tensors
     group = q.shape[1] // k.shape[1]
     q, k, v = q.double(), k.double().repeat_interleave(group, 1), v.double().repeat_interleave(group, 1)
     scores = torch.einsum("bhid,bhjd->bhij", q, k) * (scale or 1 / math.sqrt(q.shape[-1]))
@@ -163,7 +165,7 @@ def test_attention_and_its_gradients_are_those_of_float64(case: dict[str, Any], 
     if "documents" in case:
         allowed &= of_documents(case["documents"])
     require_gradients(lambda *given: ops.attention(*given, **options), tensors,
-                      lambda *given: attended(*given, allowed, case.get("scale"))[0], seed=4, single_key=kv_tokens == 1)
+                      lambda *given: attended(given, allowed, case.get("scale"))[0], seed=4, single_key=kv_tokens == 1)
 
 
 @pytest.mark.parametrize("seed", range(16))
@@ -181,7 +183,7 @@ def test_random_sequences(seed: int) -> None:
         assert torch.count_nonzero(ops.attention(*tensors, window=window)) == 0
         return
     require_gradients(lambda *given: ops.attention(*given, window=window), tensors,
-                      lambda *given: attended(*given, allowed)[0], seed)
+                      lambda *given: attended(given, allowed)[0], seed)
 
 
 @pytest.mark.parametrize("dim", [64, 96, 128, 160, 192, 256])
@@ -189,7 +191,7 @@ def test_the_log_sum_exp_is_that_of_float64(dim: int) -> None:
     tensors = [draw((1, 2, 333, dim), i) for i in range(3)]
     poison()
     out, lse = ops.attention(*tensors, causal=True, return_lse=True)
-    expected, expected_lse = attended(*tensors, band(333, 333, None, 0))
+    expected, expected_lse = attended(tensors, band(333, 333, None, 0))
     require_close("O", out, expected, 6e-3)
     require_close("LSE", lse, expected_lse, 1e-4)
 
@@ -237,7 +239,7 @@ def test_neighborhoods_and_their_gradients_are_those_of_float64(case: dict[str, 
         flat = [tensor.flatten(1, rank) for tensor in (q, k, v)]
         for number, tensor in enumerate(more):
             flat[1 + number] = torch.cat([flat[1 + number], tensor], 1)
-        return attended(*(tensor.transpose(1, 2) for tensor in flat), allowed)[0].transpose(1, 2).unflatten(1, layout)
+        return attended((tensor.transpose(1, 2) for tensor in flat), allowed)[0].transpose(1, 2).unflatten(1, layout)
 
     require_gradients(run, tensors, oracle, seed=7)
 
@@ -247,7 +249,7 @@ def test_the_schedule_decides_no_gradient(schedule: str) -> None:
     tensors = [draw((1, 4, 1024, 128), i) for i in range(3)]
     allowed = band(1024, 1024, None, None)
     require_gradients(lambda *given: ops.attention(*given, schedule=schedule), tensors,
-                      lambda *given: attended(*given, allowed)[0], seed=3)
+                      lambda *given: attended(given, allowed)[0], seed=3)
 
 
 def test_a_table_runs_as_the_algorithm_that_made_it() -> None:
@@ -356,7 +358,7 @@ def test_gradients_of_scattered_rows_are_gathered() -> None:
 def sampled(values: Any, sizes: list[tuple[int, int]], locations: Any, weights: Any) -> Any:
     """The definition, by grid_sample, in the type of its tensors."""
     batch, _, heads, channels = values.shape
-    total = 0
+    total: Any = 0
     for level, (part, (height, width)) in enumerate(zip(values.split([h * w for h, w in sizes], 1), sizes, strict=True)):
         images = part.permute(0, 2, 3, 1).reshape(batch * heads, channels, height, width)
         grid = (2 * locations[:, :, :, level] - 1).transpose(1, 2).flatten(0, 1)
@@ -387,7 +389,7 @@ def test_deformable_attention_and_its_gradients_are_those_of_float64(sizes: list
         require_close(f"gradient {number}", found, wanted, max(bound, 1e-4))
 
 
-class Block(torch.nn.Module):  # type: ignore[misc]
+class Block(torch.nn.Module):  # type: ignore[misc,name-defined,unused-ignore]
     """A small transformer block with attention over a neighborhood of 16 x 16 tokens."""
 
     def __init__(self, attend: Any) -> None:
@@ -427,7 +429,7 @@ def test_a_small_block_trains_as_with_float64_attention_and_repeats_bit_for_bit(
 
     def exact(q: Any, k: Any, v: Any) -> Any:
         flat = (tensor.flatten(1, 2).transpose(1, 2) for tensor in (q, k, v))
-        return attended(*flat, allowed)[0].to(q.dtype).transpose(1, 2).unflatten(1, (16, 16))
+        return attended(flat, allowed)[0].to(q.dtype).transpose(1, 2).unflatten(1, (16, 16))
 
     first, second, expected = losses(ours), losses(ours), losses(exact)
     assert first == second
@@ -436,9 +438,9 @@ def test_a_small_block_trains_as_with_float64_attention_and_repeats_bit_for_bit(
 
 
 def test_check_says_predicted_beside_measured() -> None:
-    tensors = [draw((1, 64, 64, 4, 128), i) for i in range(3)]
-    found = natten_sim.check(*tensors, (16, 16), stride=(8, 8), runs=5)
-    assert torch.equal(found.output, ops.neighborhood_attention(*tensors, (16, 16), stride=(8, 8)))
+    q, k, v = (draw((1, 64, 64, 4, 128), i) for i in range(3))
+    found = natten_sim.check(q, k, v, (16, 16), stride=(8, 8), runs=5)
+    assert torch.equal(found.output, ops.neighborhood_attention(q, k, v, (16, 16), stride=(8, 8)))
     assert found.lowest_ms <= found.measured_ms <= found.highest_ms and found.runs == 5
     assert (found.predicted_ms is None) == bool(found.refusal)
     assert repr(found).startswith("Check(measured ")

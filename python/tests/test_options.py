@@ -12,7 +12,7 @@ import pytest
 from conftest import Program
 from test_docstrings import parameters, signature
 
-FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "plan": "plan", "calibrate": "calibrate", "schedule": "schedule",
+FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "plan": "plan", "mask": "mask", "calibrate": "calibrate", "schedule": "schedule",
              "reuse": "reuse", "atomics": "scatter", "msda": "msda", "explain": "explain"}
 
 # Where answers have what an option writes.
@@ -23,7 +23,7 @@ METHODS: dict[str, str] = {
 }
 # Of what a function takes under another name.
 OTHERS: dict[str, str] = {
-    "preset_file": "catalog", "device_file": "catalog", "costs": "catalog", "dim": "head_dim", "input_size": "input",
+    "preset_file": "catalog", "device_file": "catalog", "costs": "catalog", "measured_only": "catalog", "as": "family", "dim": "head_dim", "input_size": "input",
     "window_size": "window", "stride_max": "stride_range", "workload": "config", "for": "for_",
 }
 REASONS: dict[str, str] = {

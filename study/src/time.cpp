@@ -22,7 +22,7 @@ namespace {
 /// Who calls FlexAttention themselves hand it a mask that covers the layout as tokens in a row, without boxes
 /// to pad.
 bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {
-  if (kernel.dense || kernel.in_place || kernel.family != NattenBackend::kFlexFna) return false;
+  if (question.ctas || kernel.dense || kernel.in_place || kernel.family != NattenBackend::kFlexFna) return false;
   return std::all_of(question.mask.begin(), question.mask.end(),
                      [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
 }
@@ -43,6 +43,11 @@ KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, 
   return natten_visits(problem).attention;
 }
 
+/// How often the visits of one head are made.
+std::int64_t repeats_of(const TimeQuestion& question) {
+  return checked_multiply(question.sizes.batch, question.sizes.heads, "heads") / question.ctas_heads;
+}
+
 /// The longest worker's load in mean CTAs, CTA by CTA.
 double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
                        const LaunchWork& work) {
@@ -52,17 +57,19 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
       (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
        work.masked_tiles * masked_us) /
       std::max(1.0, work.tiles());
-  const std::vector<CtaVisits> ctas =
-      list_ctas(question.mask, question.tiles, kernel.family, question.pass);
+  const std::shared_ptr<const std::vector<CtaVisits>> ctas =
+      question.ctas ? question.ctas
+                    : std::make_shared<const std::vector<CtaVisits>>(
+                          list_ctas(question.mask, question.tiles, kernel.family, question.pass));
   std::vector<double> times;
-  times.reserve(ctas.size());
-  for (const CtaVisits& cta : ctas) {
+  times.reserve(ctas->size());
+  for (const CtaVisits& cta : *ctas) {
     poll();
     const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
     times.push_back(costs.cta_us +
                     (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));
   }
-  const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
+  const std::int64_t repeats = repeats_of(question);
   const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
   return run.busy > 0 ? run.makespan / run.busy * work.ctas / static_cast<double>(work.workers) : 0;
 }
@@ -226,11 +233,11 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const C
   const TimedKernel kernel = timed_kernel(question.kernel, device);
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const KernelVisits visits = visits_of(question, kernel, costs);
-  const std::int64_t repeats = checked_multiply(question.sizes.batch, question.sizes.heads, "heads");
+  const std::int64_t repeats = repeats_of(question);
   LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * costs.ctas_per_sm);
   const bool even = kernel.dense || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
-                      question.tiling == Tiling::kMultiDimensional &&
+                      (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
   work.waves = even     ? even_waves(work.ctas, work.workers)
                : listed ? simulated_waves(question, kernel, costs, work)

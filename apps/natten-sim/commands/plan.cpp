@@ -1,3 +1,4 @@
+#include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/plan_report.hpp>
 #include <natten_sim/study/plan.hpp>
 
@@ -22,13 +23,17 @@ int run_plan(const PlanFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
   const study::PlanAnswer answer = study::plan(flags.question, context);
   note_preset(flags.question.setting, context.catalog, Notes(flags.output));
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer);
   if (flags.output.json) {
+    report::Json result = report::plan_result(answer);
+    report::add_closing(closing, result);
     put_answer(flags.output, reply,
-               JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), report::plan_result(answer)));
+               JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), std::move(result)));
   } else if (flags.output.csv) {
     write_output(flags.output, report::plan_csv(answer));
   } else {
-    write_output(flags.output, report::plan_text(answer));
+    write_output(flags.output, report::plan_text(answer) + report::closing_text(closing));
   }
   return kExitDone;
 }
@@ -40,6 +45,7 @@ Command plan_command() {
   Options<PlanFlags> rows;
   rows.include(options_of<study::PlanQuestion>(), &PlanFlags::question);
   rows.include(catalog_rows(), &PlanFlags::files);
+  rows.include(conclusion_rows(), &PlanFlags::output);
   rows.include(output_rows(), &PlanFlags::output);
   Command command{.name = "plan",
                   .summary = "Time, money, memory and communication of a whole model on one or more GPUs"};

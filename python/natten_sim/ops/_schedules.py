@@ -64,10 +64,9 @@ def table_of(schedule: str, mask: npt.NDArray[np.uint8], heads: int, workers: in
         return _tables[schedule]
     names = _names(mask, heads) if schedule == "auto" else (schedule,)
     for name in names:
-        fixed = {"dispatch": "static"} if name == "best" else {}
         try:
             answer = natten_sim.schedule(mask=mask.astype(np.int8), algorithm=name, heads=heads, workers=workers,
-                                         **fixed, **_COSTS)
+                                         dispatch="static" if name == "best" else None, **_COSTS)
             table: dict[str, Any] = answer.table()
             return table
         except natten_sim.Error:

@@ -43,13 +43,6 @@ BlockMask mask_of_ranges(const SequenceTiling& tiling, const std::function<KeyRa
   return mask;
 }
 
-void require_valid(const SequenceTiling& tiling) {
-  require_size("seqlen_q", tiling.q_tokens);
-  require_size("seqlen_k", tiling.kv_tokens);
-  require_size("q_tile", tiling.q_tile);
-  require_size("kv_tile", tiling.kv_tile);
-}
-
 }  // namespace
 
 BlockMask window_mask(const SequenceTiling& tiling, const SequenceWindow& window) {

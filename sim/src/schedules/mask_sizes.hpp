@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/backward_schedule.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
 
 namespace natten_sim {
 
@@ -17,6 +18,13 @@ inline constexpr std::int64_t kMaxPairs = std::int64_t{1} << 28;
 inline void require_size(const char* parameter, std::int64_t value) {
   if (value < 1 || value > kMaxTokens)
     throw InvalidParameter(parameter, std::to_string(value), "1..1099511627776 tokens");
+}
+
+inline void require_valid(const SequenceTiling& tiling) {
+  require_size("seqlen_q", tiling.q_tokens);
+  require_size("seqlen_k", tiling.kv_tokens);
+  require_size("q_tile", tiling.q_tile);
+  require_size("kv_tile", tiling.kv_tile);
 }
 
 /// A mask without tasks. @throws InvalidParameter when it is too large.

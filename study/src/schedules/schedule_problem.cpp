@@ -52,6 +52,7 @@ class MaskBuilder {
     return window_mask(sizes_.tiling, scaled(mask));
   }
   BlockMask operator()(const DocumentMask& mask) const;
+  BlockMask operator()(const JoinedMask& mask) const;
   BlockMask operator()(const VarlenMask& mask) const;
   BlockMask operator()(const GnaMask& mask) const;
   BlockMask operator()(const BlockMask& mask) const { return mask; }
@@ -85,6 +86,19 @@ BlockMask MaskBuilder::operator()(const DocumentMask& mask) const {
                                mention(tiles ? in_tiles : in_tokens) + " says");
   }
   return document_mask(sizes_.tiling, lengths);
+}
+
+BlockMask MaskBuilder::operator()(const JoinedMask& mask) const {
+  JoinedMask scaled_mask = mask;
+  for (auto& all : scaled_mask.any) {
+    for (SequenceRule& rule : all) {
+      if (auto* window = std::get_if<SlidingWindowMask>(&rule)) *window = {sizes_.unit * window->left, sizes_.unit * window->right};
+      if (auto* prefix = std::get_if<PrefixMask>(&rule)) prefix->length *= sizes_.unit;
+      if (auto* documents = std::get_if<DocumentMask>(&rule))
+        for (std::int64_t& length : documents->lengths) length *= sizes_.unit;
+    }
+  }
+  return joined_mask(sizes_.tiling, scaled_mask).tiles;
 }
 
 BlockMask MaskBuilder::operator()(const VarlenMask& mask) const {

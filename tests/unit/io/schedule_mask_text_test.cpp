@@ -40,6 +40,20 @@ TEST_CASE("a mask as text names its rule and its lengths") {
   CHECK(!rule_of<GnaMask>("gna:i=64").tiles);
 }
 
+TEST_CASE("rules joined by & and | are read as they are written, & first") {
+  const JoinedMask mask = rule_of<JoinedMask>("document:3,5&causal|prefix:2|window:1,0&full");
+  REQUIRE(mask.any.size() == 3);
+  CHECK(mask.any[0].size() == 2);
+  CHECK(std::holds_alternative<CausalMask>(mask.any[0][1]));
+  CHECK(std::get<PrefixMask>(mask.any[1][0]).length == 2);
+  CHECK(mask.any[2].size() == 2);
+  CHECK(rule_of<JoinedMask>("prefix:7").any.size() == 1);
+  for (const char* text : {"causal&", "&causal", "causal||full", "causal&varlen:3", "gna:i=4|full", "prefix:0", "prefix:x"}) {
+    INFO(text);
+    CHECK_THROWS_AS(parse_schedule_mask(text), InvalidParameter);
+  }
+}
+
 TEST_CASE("a mask made in code has the text of its rule, and a long key is written short") {
   CHECK(mask_text({}) == "full");
   CHECK(mask_text({CausalMask{}}) == "causal");

@@ -31,6 +31,19 @@ struct DocumentMask {
   std::vector<std::int64_t> lengths;
 };
 
+/// The first keys, as many as `length` says, whatever the query: the prompt of a prefix language model.
+struct PrefixMask {
+  std::int64_t length = 1;
+};
+
+/// Rules of one sequence whose pairs of tokens can be joined.
+using SequenceRule = std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, PrefixMask>;
+
+/// A pair of tokens attends if it does under all rules of one of these lists, each of at least one rule.
+struct JoinedMask {
+  std::vector<std::vector<SequenceRule>> any;
+};
+
 /// One sequence of a batch of variable length.
 struct VarlenSequence {
   std::int64_t q = 1, kv = 1;
@@ -58,8 +71,8 @@ struct GnaMask {
 
 /// A rule, or the tiles themselves.
 struct ScheduleMask {
-  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, VarlenMask, GnaMask, BlockMask> rule =
-      FullMask{};
+  std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, JoinedMask, VarlenMask, GnaMask, BlockMask>
+      rule = FullMask{};
   std::string origin = {};  ///< of the tiles of a block mask, as answers name it: a file; empty: none
 };
 
@@ -67,5 +80,14 @@ struct ScheduleMask {
 [[nodiscard]] inline bool brings_sizes(const ScheduleMask& mask) {
   return std::holds_alternative<GnaMask>(mask.rule) || std::holds_alternative<BlockMask>(mask.rule);
 }
+
+/// A mask for all heads, or one for each: then its tiles are a block mask, those of a head below those of the one
+/// before it.
+struct GivenMask {
+  ScheduleMask mask;
+  std::int64_t masks = 1;  ///< heads that it has a mask of, those of a batch after each other; 1: all share it
+  std::optional<std::int64_t> q_tile, kv_tile;          ///< tokens of its blocks, where it says so
+  std::optional<std::int64_t> q_tokens, kv_tokens;      ///< of the sequences, where it says so
+};
 
 }  // namespace natten_sim

@@ -13,6 +13,8 @@
 #include <natten_sim/study/conclusion/reuse.hpp>
 #include <natten_sim/study/conclusion/schedule.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
+#include <natten_sim/study/mask.hpp>
+#include <natten_sim/study/plan.hpp>
 #include <natten_sim/study/scatter.hpp>
 #include <natten_sim/study/search.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
@@ -44,6 +46,8 @@ struct Closing {
 [[nodiscard]] Closing closing_of(const study::ScatterAnswer& answer);
 [[nodiscard]] Closing closing_of(std::span<const study::SearchAnswer> answers);
 [[nodiscard]] Closing closing_of(const study::AdviseAnswer& answer);
+[[nodiscard]] Closing closing_of(const study::PlanAnswer& answer);
+[[nodiscard]] Closing closing_of(const study::MaskAnswer& answer);
 [[nodiscard]] Closing closing_of(const validate::Comparison& comparison);
 /// Requires a pass.
 [[nodiscard]] Closing closing_of(const study::CalibrateAnswer& answer);

@@ -1,15 +1,18 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
+#include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/setting.hpp>
 
@@ -36,6 +39,10 @@ struct TimeQuestion {
   std::optional<double> rest_ms = {};
   /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
   std::optional<KernelVisits> visits = {};
+  /// With `visits`: those of each CTA, of a mask that is given block by block, and of how many heads they are. `mask`
+  /// then tells the tokens alone.
+  std::shared_ptr<const std::vector<CtaVisits>> ctas = {};
+  std::int64_t ctas_heads = 1;
 };
 
 /// What the time of copies rests on.

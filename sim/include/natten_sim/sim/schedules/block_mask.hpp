@@ -5,7 +5,9 @@
 #include <vector>
 
 #include <natten_sim/core/backward_schedule.hpp>
+#include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/core/tiling.hpp>
+#include <natten_sim/core/wide_integer.hpp>
 
 namespace natten_sim {
 
@@ -46,6 +48,19 @@ struct SequenceLengths {
 [[nodiscard]] BlockMask varlen_mask(const SequenceTiling& tiling,
                                     const std::vector<SequenceLengths>& sequences,
                                     const SequenceWindow& window);
+
+/// The tiles of a mask, and how many pairs of tokens attend.
+struct TilesOfRules {
+  BlockMask tiles;
+  Int128 pairs = 0;
+};
+
+/// Most queries, and most keys, of a mask of joined rules: its keys are listed query by query.
+inline constexpr std::int64_t kMostJoinedTokens = std::int64_t{1} << 24;
+
+/// Lengths of documents must add up to the tokens of both sequences; a prefix has at most all keys.
+/// O(queries * rules * log documents + pairs of tiles). @throws InvalidParameter naming the size at fault.
+[[nodiscard]] TilesOfRules joined_mask(const SequenceTiling& tiling, const JoinedMask& mask);
 
 /// The mask of pairs of neighbouring KV tiles: full where both are, partial where one of them attends.
 [[nodiscard]] BlockMask paired_kv_tiles(const BlockMask& mask);

@@ -1,0 +1,56 @@
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/mask_report.hpp>
+#include <natten_sim/study/mask.hpp>
+
+#include "cli/context.hpp"
+#include "cli/described.hpp"
+#include "cli/output.hpp"
+#include "cli/reply.hpp"
+#include "commands.hpp"
+#include "commands/rows/mask_values.hpp"
+
+namespace natten_sim::cli {
+namespace {
+
+struct MaskFlags {
+  study::MaskQuestion question;
+  CatalogFiles files;
+  OutputFlags output;
+};
+
+int run_mask(const MaskFlags& flags, Reply& reply) {
+  const study::MaskAnswer answer = study::count_mask(flags.question, make_context(flags.files));
+  std::optional<report::Closing> closing;
+  if (flags.output.conclusion) closing = report::closing_of(answer);
+  if (flags.output.json) {
+    report::Json result = report::mask_result(answer);
+    report::add_closing(closing, result);
+    put_answer(flags.output, reply,
+               JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
+  } else if (flags.output.csv) {
+    write_output(flags.output, report::mask_csv(answer));
+  } else {
+    write_output(flags.output, report::mask_report(answer) + report::closing_text(closing));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command mask_command();
+Command mask_command() {
+  Options<MaskFlags> rows;
+  rows.include(options_of<study::MaskQuestion>(), &MaskFlags::question);
+  rows.include(catalog_rows(), &MaskFlags::files);
+  rows.include(conclusion_rows(), &MaskFlags::output);
+  rows.include(output_rows(), &MaskFlags::output);
+  Command command{.name = "mask", .summary = "Blocks and time of attention under a mask that is no neighborhood"};
+  command.group = kQuestionCommands;
+  command.examples = {"natten-sim mask --mask 'document:4096,8192,4096&causal' -n 16 -d 128 --device h200",
+                      "natten-sim mask --mask 'causal|prefix:2048' -i 32768 -n 32 -d 128 --device h100 --backprop"};
+  command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  bind(command, rows.essentials({"mask", "seqlen-q", "heads", "dim", "device", "kernel", "json"}), run_mask);
+  return command;
+}
+
+}  // namespace natten_sim::cli

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/mask.hpp>
+
+namespace natten_sim::report {
+
+/// Blocks, rows, pairs of tokens and times; `others` has the same for other sizes of blocks.
+[[nodiscard]] Json mask_result(const study::MaskAnswer& answer);
+
+/// A row for each size of blocks, the one that was asked for first.
+[[nodiscard]] std::string mask_csv(const study::MaskAnswer& answer);
+
+[[nodiscard]] std::string mask_report(const study::MaskAnswer& answer);
+
+}  // namespace natten_sim::report

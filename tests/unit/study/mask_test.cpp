@@ -1,0 +1,148 @@
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/io/mask_file.hpp>
+#include <natten_sim/study/mask.hpp>
+
+#include "catch.hpp"
+
+namespace mask_test {
+
+using namespace natten_sim;
+using namespace natten_sim::study;
+
+const Context& context() {
+  static const Context kContext = default_context();
+  return kContext;
+}
+
+MaskQuestion asked(SequenceRule rule, std::int64_t tokens) {
+  MaskQuestion question;
+  question.mask.mask.rule = JoinedMask{{{std::move(rule)}}};
+  question.q_tokens = tokens;
+  return question;
+}
+
+const PassTime& pass_of(const std::optional<TimeAnswer>& answer) { return std::get<PassTime>(*answer); }
+
+TEST_CASE("a causal mask visits the blocks on and below the diagonal; pairs are counted") {
+  MaskQuestion question = asked(CausalMask{}, 1024);
+  const MaskAnswer answer = count_mask(question, context());
+  CHECK(answer.count.q_tiles == 8);
+  CHECK(answer.count.visited == 8 * 9 / 2);
+  CHECK(answer.count.partial == 8);
+  CHECK(answer.count.full == 28);
+  CHECK(answer.pairs == Int128{1024} * 1025 / 2);
+  CHECK(answer.count.shortest_row == 1);
+  CHECK(answer.count.longest_row == 8);
+  CHECK(answer.count.mean_row == Approx(4.5));
+  CHECK(answer.count.empty_rows == 0);
+  CHECK(answer.others.size() == 3);
+  CHECK_FALSE(answer.count.forward);
+}
+
+TEST_CASE("blocks that are cut at the end of a sequence are partial, as FlexAttention pads them") {
+  const MaskAnswer answer = count_mask(asked(FullMask{}, 1000), context());
+  CHECK(answer.count.visited == 64);
+  CHECK(answer.count.partial == 8 + 7);  // the last row and the last column
+  CHECK(answer.pairs == Int128{1000} * 1000);
+}
+
+TEST_CASE("documents bring their tokens") {
+  MaskQuestion question;
+  question.mask.mask.rule = DocumentMask{{256, 512}};
+  const MaskAnswer answer = count_mask(question, context());
+  CHECK(*answer.question.q_tokens == 768);
+  CHECK(answer.count.visited == 4 + 16);
+  CHECK(answer.count.partial == 0);
+  CHECK(answer.pairs == Int128{256} * 256 + Int128{512} * 512);
+}
+
+TEST_CASE("a full mask takes the time of FlexAttention without a mask, both passes") {
+  MaskQuestion question = asked(FullMask{}, 8192);
+  question.device = "h200";
+  question.heads = 16;
+  question.head_dim = 128;
+  question.backprop = true;
+  const MaskAnswer answer = count_mask(question, context());
+  for (const auto& [pass, time] : {std::pair{Walk::kForward, &answer.count.forward}, {Walk::kBackward, &answer.count.backward}}) {
+    TimeQuestion dense{.kernel = "flexattention", .device = "h200"};
+    dense.mask = {{8192, 8192, 1, 1, false}};
+    dense.tiles = {{128}, {128}};
+    dense.pass = pass;
+    dense.sizes.heads = dense.sizes.heads_kv = 16;
+    dense.sizes.head_dim = dense.sizes.head_dim_value = 128;
+    dense.dtype = Dtype::kBf16;
+    CHECK(pass_of(*time).kernel_ms == Approx(std::get<PassTime>(study::time(dense, context())).kernel_ms));
+  }
+}
+
+TEST_CASE("a mask for each head is the sum of its heads, and one mask for all their multiple") {
+  const char* kFirst = R"({"indptr": [0, 1, 3], "indices": [0, 0, 1], "shape": [2, 2]})";
+  MaskQuestion one;
+  one.mask = parse_mask_file(kFirst, "one");
+  one.heads = 4;
+  one.head_dim = 128;
+  one.device = "h200";
+  const MaskAnswer of_one = count_mask(one, context());
+  CHECK(of_one.count.visited == 3);
+  CHECK_FALSE(of_one.pairs);
+  CHECK(of_one.others.empty());
+  MaskQuestion two = one;
+  two.mask = parse_mask_file(
+      R"({"kv_num_blocks": [[[0, 0], [0, 0]]], "kv_indices": [[[[], []], [[], []]]],
+          "full_kv_num_blocks": [[[1, 2], [1, 2]]], "full_kv_indices": [[[[0], [0, 1]], [[0], [0, 1]]]]})",
+      "two");
+  const MaskAnswer of_two = count_mask(two, context());
+  CHECK(of_two.masks == 2);
+  CHECK(of_two.count.visited == 6);
+  CHECK(of_two.count.q_tiles == 2);
+  CHECK(pass_of(of_two.count.forward).kernel_ms == Approx(pass_of(of_one.count.forward).kernel_ms));
+  two.heads = 3;
+  CHECK_THROWS_AS(count_mask(two, context()), InvalidParameter);
+}
+
+TEST_CASE("the longest row decides how long one head takes on more SMs than it has blocks") {
+  MaskQuestion question = asked(CausalMask{}, 8192);
+  question.device = "h200";
+  question.head_dim = 128;
+  const PassTime causal = pass_of(count_mask(question, context()).count.forward);
+  question.mask.mask.rule = JoinedMask{{{FullMask{}}}};
+  const PassTime full = pass_of(count_mask(question, context()).count.forward);
+  // 64 CTAs run at once: the last one of a causal mask has as many blocks as each of a full one, one of them partial.
+  CHECK(causal.kernel_ms >= full.kernel_ms);
+  CHECK(causal.kernel_ms <= 1.05 * full.kernel_ms);
+}
+
+TEST_CASE("what a mask does not fit is refused by name") {
+  const auto refused = [](MaskQuestion question, const char* parameter) {
+    try {
+      (void)count_mask(question, context());
+      return false;
+    } catch (const InvalidParameter& error) {
+      return error.parameter() == parameter;
+    }
+  };
+  CHECK(refused({}, "seqlen_q"));
+  MaskQuestion question = asked(FullMask{}, 1024);
+  question.kernel = "hopper-fna";
+  CHECK(refused(question, "kernel"));
+  MaskQuestion blocks;
+  blocks.mask = parse_mask_file(R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "BLOCK_SIZE": [64, 64]})", "file");
+  blocks.q_tile = 128;
+  CHECK(refused(blocks, "q_tile"));
+  blocks.q_tile = std::nullopt;
+  blocks.q_tokens = 65;
+  CHECK(refused(blocks, "seqlen_q"));
+  MaskQuestion gna;
+  gna.mask.mask.rule = GnaMask{.layout = {64}};
+  CHECK(refused(gna, "mask"));
+}
+
+TEST_CASE("there are no times where keys are not as many as queries") {
+  MaskQuestion question = asked(CausalMask{}, 1024);
+  question.kv_tokens = 2048;
+  question.device = "h200";
+  question.head_dim = 128;
+  CHECK(std::holds_alternative<MissingTime>(*count_mask(question, context()).count.forward));
+}
+
+}  // namespace mask_test
