@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""update_schemas.py PROGRAM: writes data/result-schemas.json, the JSON Schemas of what --json prints as `result`.
+"""update_schemas.py PROGRAM [SUBCOMMAND...]: writes data/result-schemas.json, the JSON Schemas of what --json prints as
+`result`; with subcommands only theirs are made anew.
 
 They describe the answers to every command line of the documents, the help and the tests: which members there
 are, which of them always, and of which types. Review the diff: a member that went away, or has another type,
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "plan", "list", "calibrate", "reproduce",
+SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "plan", "mask", "list", "calibrate", "reproduce",
                "validate", "diff", "explain"]
 # Objects whose keys are names that data or the question give.
 OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|axes|geometry|constants|flex|natten_json|"
@@ -40,6 +41,8 @@ MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for
          (("h100", "--gpus 8 --parallel sequence --dollars-per-hour 3"), ("h100", "--gpus 8 --parallel ring --rest-flops 1e15"),
           ("h200", "--for training"))]
 MORE += ["plan -i 64 64 -w 16 16 -n 8 -d 128 --device h200"]
+MORE += ["mask --mask document:256,768&causal -n 4 -d 128 --device h200 --backprop", "mask -i 300 --seqlen-k 400 --device h200",
+         "mask --mask causal|prefix:64 -i 512", "mask -i 4096 -d 128 --device h200 --rest-ms 5"]
 MORE += [f"explain tests/golden/ncu/attention-h200.csv{more}" for more in ("", " -i 32768 -n 1 -d 128 --kv-tile 64")]
 MORE += [f"explain tests/golden/ncu/read-and-written.csv{more}" for more in ("", " --device h200 --as any -i 8192 -d 128")]
 MORE += ["diff data/recordings/nvidia-h200-stream.json data/recordings/nvidia-h100-stream.json --tolerance 5%",
@@ -154,21 +157,26 @@ def answer(program: str, line: str) -> dict[str, Any] | None:
 
 
 def main(arguments: list[str]) -> int:
-    if len(arguments) != 1 or arguments[0] in ("-h", "--help"):
+    if not arguments or arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0 if arguments else 2
     shapes: dict[str, Shape] = {}
     answered: dict[str, int] = {}
+    subcommands = arguments[1:] or SUBCOMMANDS
     for line in command_lines(arguments[0]):
+        if line.split()[0] not in subcommands:
+            continue
         found = answer(arguments[0], line)
         if found is None or "result" not in found:
             continue
         name = found["schema"].split(".")[1].split("/")[0]
         shapes.setdefault(name, Shape()).add(found["result"])
         answered[name] = answered.get(name, 0) + 1
-    results = WRITERS | {name: with_alike_members(name, shape.schema("")) for name, shape in shapes.items()}
+    path = ROOT / "data/result-schemas.json"
+    kept = json.loads(path.read_text())["results"] if arguments[1:] else WRITERS
+    results = kept | {name: with_alike_members(name, shape.schema("")) for name, shape in shapes.items()}
     document = {"schema": "natten-sim.result-schemas/1", "results": dict(sorted(results.items()))}
-    (ROOT / "data/result-schemas.json").write_text(json.dumps(document, indent=1) + "\n")
+    path.write_text(json.dumps(document, indent=1) + "\n")
     print(", ".join(f"{name}: {count} answers" for name, count in sorted(answered.items())))
     return 0
 

@@ -11,7 +11,7 @@
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostBlocks = 65536;               // of an edge
+constexpr std::int64_t kMostBlocks = 65536;                 // of an edge
 constexpr std::int64_t kMostCells = std::int64_t{1} << 28;  // of all heads
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 
@@ -27,8 +27,9 @@ void list_rows(const StrictObject& file, const char* key, const Json& value, int
   for (const Json& element : value) list_rows(file, key, element, levels - 1, rows);
 }
 
-std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>> pair_of(const StrictObject& file, const char* key,
-                                                                           std::int64_t most) {
+std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>> pair_of(const StrictObject& file,
+                                                                            const char* key,
+                                                                            std::int64_t most) {
   if (!file.has(key)) return {};
   const Json& values = file.array(key);
   if (values.size() != 2) file.fail(key, "two numbers: of Q and of KV");
@@ -47,7 +48,8 @@ BlockLists read_lists(const StrictObject& file, const char* numbers_key, const c
   list_rows(file, numbers_key, file.array(numbers_key), 2, rows);
   for (const Json* row : rows) {
     lists.numbers.emplace_back();
-    for (const Json& number : *row) lists.numbers.back().push_back(file.integer_in(number, numbers_key, {0, kMostBlocks}));
+    for (const Json& number : *row)
+      lists.numbers.back().push_back(file.integer_in(number, numbers_key, {0, kMostBlocks}));
   }
   list_rows(file, indices_key, file.array(indices_key), 3, lists.indices);
   return lists;
@@ -71,13 +73,15 @@ std::int64_t blocks_named(const StrictObject& file, const char* key, const Block
   return most;
 }
 
-void set_blocks(const StrictObject& file, const char* key, const BlockLists& lists, TileWork work, BlockMask& mask) {
+void set_blocks(const StrictObject& file, const char* key, const BlockLists& lists, TileWork work,
+                BlockMask& mask) {
   std::size_t row = 0;
   for (const auto& head : lists.numbers) {
     for (const std::int64_t number : head) {
       for (std::int64_t i = 0; i < number; ++i) {
         const std::int64_t column = file.integer_in((*lists.indices[row])[static_cast<std::size_t>(i)], key);
-        const std::size_t cell = row * static_cast<std::size_t>(mask.kv_tiles) + static_cast<std::size_t>(column);
+        const std::size_t cell =
+            row * static_cast<std::size_t>(mask.kv_tiles) + static_cast<std::size_t>(column);
         if (mask.work[cell] != TileWork::kNone) file.fail(key, "each block of a row once, full or partial");
         mask.work.set(cell, work);
       }
@@ -103,16 +107,19 @@ GivenMask read_block_lists(const StrictObject& file) {
   if (file.has("full_kv_num_blocks")) full = read_lists(file, "full_kv_num_blocks", "full_kv_indices");
   std::int64_t columns = blocks_named(file, "kv_indices", partial);
   if (full) columns = std::max(columns, blocks_named(file, "full_kv_indices", *full));
-  if (given.kv_tile && given.kv_tokens) columns = std::max(columns, ceil_divide(*given.kv_tokens, *given.kv_tile));
+  if (given.kv_tile && given.kv_tokens)
+    columns = std::max(columns, ceil_divide(*given.kv_tokens, *given.kv_tile));
   columns = std::max(columns, file.integer_or("kv_blocks", columns, {1, kMostBlocks}));
   if (partial.numbers.empty()) file.fail("kv_num_blocks", "one head at least");
   const std::size_t q_blocks = partial.numbers.front().size();
   for (const BlockLists* lists : {&partial, full ? &*full : &partial}) {
-    if (lists->numbers.size() != partial.numbers.size()) file.fail("full_kv_num_blocks", "as many heads as kv_num_blocks");
+    if (lists->numbers.size() != partial.numbers.size())
+      file.fail("full_kv_num_blocks", "as many heads as kv_num_blocks");
     for (const auto& head : lists->numbers)
       if (head.size() != q_blocks) file.fail("kv_num_blocks", "as many Q blocks in each head");
   }
-  if (given.q_tile && given.q_tokens && std::cmp_not_equal(ceil_divide(*given.q_tokens, *given.q_tile), q_blocks))
+  if (given.q_tile && given.q_tokens &&
+      std::cmp_not_equal(ceil_divide(*given.q_tokens, *given.q_tile), q_blocks))
     file.fail("kv_num_blocks", "as many Q blocks as seq_lengths and BLOCK_SIZE make");
   const auto heads = static_cast<std::int64_t>(partial.numbers.size());
   BlockMask mask = empty_blocks(file, "kv_num_blocks", heads * static_cast<std::int64_t>(q_blocks), columns);
@@ -138,14 +145,16 @@ GivenMask read_sparse_rows(const StrictObject& file) {
   const auto most = static_cast<std::int64_t>(indices.size());
   std::int64_t begin = file.integer_in(indptr[0], "indptr", {0, 0});
   for (std::int64_t row = 0; row < *rows; ++row) {
-    const std::int64_t end = file.integer_in(indptr[static_cast<std::size_t>(row + 1)], "indptr", {begin, most});
+    const std::int64_t end =
+        file.integer_in(indptr[static_cast<std::size_t>(row + 1)], "indptr", {begin, most});
     for (; begin < end; ++begin) {
       const auto at = static_cast<std::size_t>(begin);
       const std::int64_t column = file.integer_in(indices[at], "indices", {0, *columns - 1});
       const auto cell = static_cast<std::size_t>(row * *columns + column);
       if (mask.work[cell] != TileWork::kNone) file.fail("indices", "each block of a row once");
       if (partial != nullptr && !(*partial)[at].is_boolean()) file.fail("partial", "true and false");
-      mask.work.set(cell, partial != nullptr && (*partial)[at].get<bool>() ? TileWork::kPartial : TileWork::kFull);
+      mask.work.set(cell,
+                    partial != nullptr && (*partial)[at].get<bool>() ? TileWork::kPartial : TileWork::kFull);
     }
   }
   if (begin != most) file.fail("indptr", "as its last number that of the indices");
@@ -157,13 +166,15 @@ GivenMask read_sparse_rows(const StrictObject& file) {
 
 GivenMask parse_mask_file(std::string_view text, const std::string& where) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{') return {{parse_block_mask(text, where), {}}, 1, {}, {}, {}, {}};
+  if (first == std::string_view::npos || text[first] != '{')
+    return {{parse_block_mask(text, where), {}}, 1, {}, {}, {}, {}};
   const Json json = parse_strict(text, where);
   if (json.contains("indptr"))
-    return read_sparse_rows(StrictObject(json, where, {"indptr", "indices", "shape", "partial", "BLOCK_SIZE"}));
+    return read_sparse_rows(
+        StrictObject(json, where, {"indptr", "indices", "shape", "partial", "BLOCK_SIZE"}));
   return read_block_lists(StrictObject(json, where,
-                                       {"kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices",
-                                        "BLOCK_SIZE", "seq_lengths", "kv_blocks"}));
+                                       {"kv_num_blocks", "kv_indices", "full_kv_num_blocks",
+                                        "full_kv_indices", "BLOCK_SIZE", "seq_lengths", "kv_blocks"}));
 }
 
 }  // namespace natten_sim

@@ -30,7 +30,7 @@ if ABSENT:
     sys.path.append(str(FAKES))
 
 
-CONCLUDED = {"count", "search", "schedule", "reuse", "atomics", "msda", "advise", "validate",
+CONCLUDED = {"count", "search", "schedule", "reuse", "atomics", "msda", "advise", "plan", "mask", "validate",
              "calibrate", "reproduce"}
 
 

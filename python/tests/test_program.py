@@ -39,6 +39,8 @@ SAME: list[tuple[str, dict[str, Any], str]] = [
     ("search", {"input": (64, 64), "device": ["h100", "b200"], "phase": "both", "window_range": (4, 16)},
      "search -i 64 64 --device h100 b200 --phase both --window-range 4:16"),
     ("advise", {"preset": "hunyuan-video", "device": "h200"}, "advise --preset hunyuan-video --device h200"),
+    ("mask", {"mask": "document:512,1024&causal", "heads": 8, "head_dim": 128, "device": "h200", "backprop": True},
+     "mask --mask document:512,1024&causal -n 8 -d 128 --device h200 --backprop"),
     ("plan", {"preset": "hunyuan-video", "device": "h100", "window": (18, 24, 24), "gpus": 8, "parallel": "sequence",
               "dollars_per_hour": 3},
      "plan --preset hunyuan-video --device h100 -w 18 24 24 --gpus 8 --parallel sequence --dollars-per-hour 3"),

@@ -1,10 +1,9 @@
-#include <natten_sim/report/mask_report.hpp>
-
 #include <fmt/format.h>
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/mask_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
@@ -20,7 +19,8 @@ double share_of_pairs(const study::MaskAnswer& answer) {
 /// Of the pairs in visited blocks, those that attend.
 double used_share(const study::MaskAnswer& answer, const study::BlockCount& count) {
   return static_cast<double>(*answer.pairs) /
-         (static_cast<double>(count.visited) * static_cast<double>(count.q_tile) * static_cast<double>(count.kv_tile));
+         (static_cast<double>(count.visited) * static_cast<double>(count.q_tile) *
+          static_cast<double>(count.kv_tile));
 }
 
 Json count_json(const study::MaskAnswer& answer, const study::BlockCount& count) {
@@ -49,8 +49,9 @@ Json count_json(const study::MaskAnswer& answer, const study::BlockCount& count)
 
 std::string cell_ms(const std::optional<study::TimeAnswer>& answer) {
   const auto* time = answer ? std::get_if<study::PassTime>(&*answer) : nullptr;
-  return time == nullptr ? "-" : fmt::format("{} ({} .. {})", duration_text(time->total_ms),
-                                             duration_text(time->low_ms), duration_text(time->high_ms));
+  return time == nullptr ? "-"
+                         : fmt::format("{} ({} .. {})", duration_text(time->total_ms),
+                                       duration_text(time->low_ms), duration_text(time->high_ms));
 }
 
 std::string blocks_table(const study::MaskAnswer& answer) {
@@ -63,7 +64,9 @@ std::string blocks_table(const study::MaskAnswer& answer) {
     rows.push_back({fmt::format("{}x{}", count.q_tile, count.kv_tile), grouped(count.visited),
                     fmt::format("{:.1f}%", 100 * count.visited_share(answer.masks)), grouped(count.full),
                     grouped(count.partial)});
-    if (answer.pairs) rows.back().push_back(count.visited > 0 ? fmt::format("{:.1f}%", 100 * used_share(answer, count)) : "-");
+    if (answer.pairs)
+      rows.back().push_back(count.visited > 0 ? fmt::format("{:.1f}%", 100 * used_share(answer, count))
+                                              : "-");
     if (timed) rows.back().push_back(cell_ms(count.forward));
     if (backward) rows.back().push_back(cell_ms(count.backward));
   };
@@ -93,15 +96,18 @@ std::string mask_csv(const study::MaskAnswer& answer) {
 
 std::string mask_report(const study::MaskAnswer& answer) {
   const study::MaskQuestion& asked = answer.question;
-  std::string text = fmt::format("{}: {} queries, {} keys, {}, batch {}, head dim {}, {}\n", mask_text(asked.mask.mask),
-                                 grouped(*asked.q_tokens), grouped(*asked.kv_tokens), counted(asked.heads, "head"),
-                                 asked.batch, asked.head_dim, to_string(asked.dtype));
+  std::string text =
+      fmt::format("{}: {} queries, {} keys, {}, batch {}, head dim {}, {}\n", mask_text(asked.mask.mask),
+                  grouped(*asked.q_tokens), grouped(*asked.kv_tokens), counted(asked.heads, "head"),
+                  asked.batch, asked.head_dim, to_string(asked.dtype));
   if (answer.masks > 1) text += fmt::format("a mask for each of {} heads\n", answer.masks);
   if (answer.pairs)
-    text += fmt::format("{} pairs of tokens attend, {:.2f}% of all\n", grouped(*answer.pairs), 100 * share_of_pairs(answer));
+    text += fmt::format("{} pairs of tokens attend, {:.2f}% of all\n", grouped(*answer.pairs),
+                        100 * share_of_pairs(answer));
   text += "\n" + blocks_table(answer) + "\n";
   const study::BlockCount& count = answer.count;
-  text += fmt::format("KV blocks of a Q block: {} to {}, {:.4g} in the mean", count.shortest_row, count.longest_row, count.mean_row);
+  text += fmt::format("KV blocks of a Q block: {} to {}, {:.4g} in the mean", count.shortest_row,
+                      count.longest_row, count.mean_row);
   text += count.empty_rows > 0 ? fmt::format("; without any: {}\n", grouped(count.empty_rows)) : "\n";
   if (count.forward) text += "forward: " + time_text(count.forward);
   if (count.backward) text += "backward: " + time_text(count.backward);

@@ -1,5 +1,3 @@
-#include <natten_sim/study/mask.hpp>
-
 #include <algorithm>
 #include <concepts>
 #include <memory>
@@ -12,6 +10,7 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/study/mask.hpp>
 
 #include "schedules/schedule_problem.hpp"
 
@@ -41,7 +40,8 @@ std::optional<JoinedMask> joined_of(const ScheduleMask& mask) {
 std::optional<std::int64_t> agreed(const char* name, std::optional<std::int64_t> said,
                                    std::optional<std::int64_t> of_mask) {
   if (said && of_mask && *said != *of_mask)
-    throw InvalidParameter(name, std::to_string(*said), std::to_string(*of_mask) + ", as the mask's file says");
+    throw InvalidParameter(name, std::to_string(*said),
+                           std::to_string(*of_mask) + ", as the mask's file says");
   return said ? said : of_mask;
 }
 
@@ -67,25 +67,29 @@ MaskQuestion resolved(MaskQuestion question) {
   if (const auto* blocks = std::get_if<BlockMask>(&mask.mask.rule)) {
     const std::int64_t q_tiles = blocks->q_tiles / mask.masks;
     if (!question.q_tokens) question.q_tokens = checked_multiply(q_tiles, *question.q_tile, "seqlen_q");
-    if (!question.kv_tokens) question.kv_tokens = checked_multiply(blocks->kv_tiles, *question.kv_tile, "seqlen_k");
+    if (!question.kv_tokens)
+      question.kv_tokens = checked_multiply(blocks->kv_tiles, *question.kv_tile, "seqlen_k");
     for (const auto& [name, tokens, tile, tiles] :
          {std::tuple{"seqlen_q", *question.q_tokens, *question.q_tile, q_tiles},
           std::tuple{"seqlen_k", *question.kv_tokens, *question.kv_tile, std::int64_t{blocks->kv_tiles}}}) {
       if (ceil_divide(tokens, tile) != tiles)
         throw InvalidParameter(name, std::to_string(tokens),
-                               std::to_string((tiles - 1) * tile + 1) + ".." + std::to_string(tiles * tile) + ", which " +
-                                   std::to_string(tiles) + " blocks of " + std::to_string(tile) + " tokens hold");
+                               std::to_string((tiles - 1) * tile + 1) + ".." + std::to_string(tiles * tile) +
+                                   ", which " + std::to_string(tiles) + " blocks of " + std::to_string(tile) +
+                                   " tokens hold");
     }
   } else if (std::holds_alternative<GnaMask>(mask.mask.rule)) {
-    throw InvalidParameter("mask", "gna", "another rule, or a file of blocks: " + mention("count") + " counts neighborhoods");
+    throw InvalidParameter(
+        "mask", "gna", "another rule, or a file of blocks: " + mention("count") + " counts neighborhoods");
   }
   const std::int64_t documents = documents_length(mask.mask);
   if (!question.q_tokens && documents > 0) question.q_tokens = documents;
   if (!question.q_tokens) throw InvalidParameter("seqlen_q", "missing", "the tokens of the queries");
   if (!question.kv_tokens) question.kv_tokens = question.q_tokens;
   if (question.heads * question.batch % mask.masks != 0)
-    throw InvalidParameter("heads", std::to_string(question.heads),
-                           "heads times batch a multiple of " + std::to_string(mask.masks) + ", the masks of the file");
+    throw InvalidParameter(
+        "heads", std::to_string(question.heads),
+        "heads times batch a multiple of " + std::to_string(mask.masks) + ", the masks of the file");
   if (question.kernel != "flexattention" && question.kernel != "gna")
     throw InvalidParameter("kernel", question.kernel, "flexattention or gna, which take lists of blocks");
   return question;
@@ -115,11 +119,13 @@ using Ctas = std::vector<CtaVisits>;
 /// What each CTA visits: one for each Q block, or for each KV block of each mask.
 std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, Walk pass) {
   const std::int64_t q_tiles = mask.q_tiles / masks;
-  auto ctas = std::make_shared<Ctas>(static_cast<std::size_t>(pass == Walk::kForward ? mask.q_tiles : masks * mask.kv_tiles));
+  auto ctas = std::make_shared<Ctas>(
+      static_cast<std::size_t>(pass == Walk::kForward ? mask.q_tiles : masks * mask.kv_tiles));
   for (std::int64_t q = 0; q < mask.q_tiles; ++q) {
     poll();
     for (const std::int32_t kv : mask.attended().kv_of_q[static_cast<std::size_t>(q)]) {
-      CtaVisits& cta = (*ctas)[static_cast<std::size_t>(pass == Walk::kForward ? q : q / q_tiles * mask.kv_tiles + kv)];
+      CtaVisits& cta =
+          (*ctas)[static_cast<std::size_t>(pass == Walk::kForward ? q : q / q_tiles * mask.kv_tiles + kv)];
       ++cta.tiles;
       if (mask.at(static_cast<std::int32_t>(q), kv) == TileWork::kFull) ++cta.full;
     }
@@ -129,8 +135,7 @@ std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, W
 
 TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
                    const Context& context) {
-  if (*question.q_tokens != *question.kv_tokens)
-    return MissingTime{"times are of as many keys as queries"};
+  if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
   TimeQuestion asked;
   asked.kernel = question.kernel;
   asked.device = *question.device;
@@ -156,7 +161,8 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
 }
 
 /// Tiles and, of rules, pairs of tokens.
-TilesOfRules tiles_of(const MaskQuestion& question, std::int64_t q_tile, std::int64_t kv_tile, const Catalog& catalog) {
+TilesOfRules tiles_of(const MaskQuestion& question, std::int64_t q_tile, std::int64_t kv_tile,
+                      const Catalog& catalog) {
   const SequenceTiling tiling = tiling_of(question, q_tile, kv_tile);
   TilesOfRules tiles;
   if (const std::optional<JoinedMask> joined = joined_of(question.mask.mask)) {
@@ -164,15 +170,17 @@ TilesOfRules tiles_of(const MaskQuestion& question, std::int64_t q_tile, std::in
   } else if (const auto* blocks = std::get_if<BlockMask>(&question.mask.mask.rule)) {
     tiles.tiles = *blocks;
   } else {  // sequences with blocks of their own
-    tiles.tiles = masked_tiles(TokenSizes{tiling.q_tokens, tiling.kv_tokens, q_tile, kv_tile}, question.mask.mask, 1, catalog).mask;
+    tiles.tiles = masked_tiles(TokenSizes{tiling.q_tokens, tiling.kv_tokens, q_tile, kv_tile},
+                               question.mask.mask, 1, catalog)
+                      .mask;
     return tiles;
   }
   mask_padding(tiling, question.mask.masks, tiles.tiles);
   return tiles;
 }
 
-BlockCount count_of(const MaskQuestion& question, const TilesOfRules& tiles, std::int64_t q_tile, std::int64_t kv_tile,
-                    const Context& context) {
+BlockCount count_of(const MaskQuestion& question, const TilesOfRules& tiles, std::int64_t q_tile,
+                    std::int64_t kv_tile, const Context& context) {
   const BlockMask& mask = tiles.tiles;
   BlockCount count{.q_tile = q_tile, .kv_tile = kv_tile};
   count.q_tiles = mask.q_tiles / question.mask.masks;
@@ -216,7 +224,8 @@ double BlockCount::visited_share(std::int64_t masks) const {
 }
 
 MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
-  MaskAnswer answer{.question = resolved(asked), .masks = asked.mask.masks, .count = {}, .pairs = {}, .others = {}};
+  MaskAnswer answer{
+      .question = resolved(asked), .masks = asked.mask.masks, .count = {}, .pairs = {}, .others = {}};
   const MaskQuestion& question = answer.question;
   const TilesOfRules tiles = tiles_of(question, *question.q_tile, *question.kv_tile, context.catalog);
   const bool rules = joined_of(question.mask.mask).has_value();
@@ -226,14 +235,16 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
   for (const std::int64_t q : kOtherBlocks) {
     for (const std::int64_t kv : kOtherBlocks) {
       if (q == *question.q_tile && kv == *question.kv_tile) continue;
-      const std::int64_t rows = ceil_divide(*question.q_tokens, q), columns = ceil_divide(*question.kv_tokens, kv);
+      const std::int64_t rows = ceil_divide(*question.q_tokens, q),
+                         columns = ceil_divide(*question.kv_tokens, kv);
       if (rows > kMostEdgeBlocks || columns > kMostEdgeBlocks || rows * columns > kMostBlocks) continue;
       answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));
     }
   }
   const auto rank = [&](const BlockCount& count) {
     const std::optional<double> ms = most_ms(count);
-    const double area = static_cast<double>(count.visited) * static_cast<double>(count.q_tile * count.kv_tile);
+    const double area =
+        static_cast<double>(count.visited) * static_cast<double>(count.q_tile * count.kv_tile);
     return std::pair{!ms, question.device && ms ? *ms : area};
   };
   std::stable_sort(answer.others.begin(), answer.others.end(),

@@ -26,6 +26,7 @@ const std::map<std::string, std::string> kQuestions = {
     {"reproduce", "gna --figure 4.5"},
     {"advise", "-i 64 64"},
     {"plan", "-i 64 64 -w 8 8 --device h200"},
+    {"mask", "-i 64"},
     {"explain", "/dev/null"},
     {"sweep", "count -i 64 --q-tile 8 --kv-tile 4 --over window=8,16"},
     {"list", "presets"},

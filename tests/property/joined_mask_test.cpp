@@ -25,7 +25,9 @@ std::vector<std::int64_t> random_lengths(std::mt19937_64& random, std::int64_t t
 }
 
 SequenceRule random_rule(std::mt19937_64& random, const SequenceTiling& tiling) {
-  const auto below = [&](std::int64_t most) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most)); };
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(most));
+  };
   switch (random() % (tiling.q_tokens == tiling.kv_tokens ? 5 : 4)) {
     case 0:
       return FullMask{};
@@ -42,7 +44,8 @@ SequenceRule random_rule(std::mt19937_64& random, const SequenceTiling& tiling) 
 
 /// Written from the words of the rules: ends of queries and keys are aligned.
 bool attends(const SequenceRule& rule, const SequenceTiling& tiling, std::int64_t query, std::int64_t key) {
-  const std::int64_t distance = (tiling.kv_tokens - 1 - key) - (tiling.q_tokens - 1 - query);  // of the key before
+  const std::int64_t distance =
+      (tiling.kv_tokens - 1 - key) - (tiling.q_tokens - 1 - query);  // of the key before
   if (std::holds_alternative<CausalMask>(rule)) return distance >= 0;
   if (const auto* window = std::get_if<SlidingWindowMask>(&rule))
     return distance <= window->left && -distance <= window->right;
@@ -85,13 +88,17 @@ TEST_CASE("masks of joined rules have the tiles and pairs that all pairs of toke
     for (std::int32_t q = 0; q < found.tiles.q_tiles; ++q) {
       for (std::int32_t kv = 0; kv < found.tiles.kv_tiles; ++kv) {
         std::int64_t here = 0, all = 0;
-        for (std::int64_t i = q * tiling.q_tile; i < std::min((q + 1) * tiling.q_tile, tiling.q_tokens); ++i) {
-          for (std::int64_t j = kv * tiling.kv_tile; j < std::min((kv + 1) * tiling.kv_tile, tiling.kv_tokens); ++j) {
+        for (std::int64_t i = q * tiling.q_tile; i < std::min((q + 1) * tiling.q_tile, tiling.q_tokens);
+             ++i) {
+          for (std::int64_t j = kv * tiling.kv_tile;
+               j < std::min((kv + 1) * tiling.kv_tile, tiling.kv_tokens); ++j) {
             ++all;
             if (attends(mask, tiling, i, j)) ++here;
           }
         }
-        const TileWork work = here == 0 ? TileWork::kNone : here == all ? TileWork::kFull : TileWork::kPartial;
+        const TileWork work = here == 0     ? TileWork::kNone
+                              : here == all ? TileWork::kFull
+                                            : TileWork::kPartial;
         equal = equal && found.tiles.at(q, kv) == work;
         pairs += here;
       }

@@ -25,8 +25,9 @@ int run_mask(const MaskFlags& flags, Reply& reply) {
   if (flags.output.json) {
     report::Json result = report::mask_result(answer);
     report::add_closing(closing, result);
-    put_answer(flags.output, reply,
-               JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
+    put_answer(
+        flags.output, reply,
+        JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
   } else if (flags.output.csv) {
     write_output(flags.output, report::mask_csv(answer));
   } else {
@@ -44,10 +45,12 @@ Command mask_command() {
   rows.include(catalog_rows(), &MaskFlags::files);
   rows.include(conclusion_rows(), &MaskFlags::output);
   rows.include(output_rows(), &MaskFlags::output);
-  Command command{.name = "mask", .summary = "Blocks and time of attention under a mask that is no neighborhood"};
+  Command command{.name = "mask",
+                  .summary = "Blocks and time of attention under a mask that is no neighborhood"};
   command.group = kQuestionCommands;
-  command.examples = {"natten-sim mask --mask 'document:4096,8192,4096&causal' -n 16 -d 128 --device h200",
-                      "natten-sim mask --mask 'causal|prefix:2048' -i 32768 -n 32 -d 128 --device h100 --backprop"};
+  command.examples = {
+      "natten-sim mask --mask 'document:4096,8192,4096&causal' -n 16 -d 128 --device h200",
+      "natten-sim mask --mask 'causal|prefix:2048' -i 32768 -n 32 -d 128 --device h100 --backprop"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
   bind(command, rows.essentials({"mask", "seqlen-q", "heads", "dim", "device", "kernel", "json"}), run_mask);
   return command;

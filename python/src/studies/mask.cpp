@@ -15,35 +15,40 @@ using study::MaskAnswer;
 using study::MaskQuestion;
 
 void bind_mask(nb::module_& module) {
-  bind(module,
-       Study<MaskQuestion, MaskAnswer>{
-           .function = "mask",
-           .type = "Mask",
-           .schema = "mask",
-           .doc = "Blocks and time of attention under a mask that is no neighborhood.\n\n"
-                  "`mask` is a rule as text, a file, or an array of blocks: [Q blocks, KV blocks], or one of those for "
-                  "each head,\nof booleans, or of 0 (skipped), 1 (partial) and 2 (full).",
-           .returns = "Visited, full and partial blocks, the lengths of their rows, attending pairs of tokens and times;\n    "
-                      "`others` has the same for other sizes of blocks.",
-           .source = "docs/masks.md; times are those of time().",
-           .duration = Duration::kLong,
-           .keywords = keywords_of<MaskQuestion>(),
-           .answer = study::count_mask,
-           .input = [](const Keywords<MaskQuestion>& rows,
-                       const MaskAnswer& answer) { return rows.echo(answer.question); },
-           .result = [](const MaskAnswer& answer, const study::Context&) { return report::mask_result(answer); },
-           .text = [](const MaskAnswer& answer, const study::Context&) { return report::mask_report(answer); },
-           .csv = [](const MaskAnswer& answer, const study::Context&, const Json&) { return report::mask_csv(answer); },
-           .pictures =
-               [](const MaskAnswer&) {
-                 return std::vector<Picture<MaskAnswer>>{
-                     {"blocks", [](const MaskAnswer& answer, const study::Context&) {
-                        return blocks_svg(report::mask_result(answer));
-                      }}};
-               },
-           .closing = [](const MaskAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
-             return report::closing_of(answer);
-           }});
+  bind(
+      module,
+      Study<MaskQuestion, MaskAnswer>{
+          .function = "mask",
+          .type = "Mask",
+          .schema = "mask",
+          .doc = "Blocks and time of attention under a mask that is no neighborhood.\n\n"
+                 "`mask` is a rule as text, a file, or an array of blocks: [Q blocks, KV blocks], or one of "
+                 "those for "
+                 "each head,\nof booleans, or of 0 (skipped), 1 (partial) and 2 (full).",
+          .returns = "Visited, full and partial blocks, the lengths of their rows, attending pairs of tokens "
+                     "and times;\n    "
+                     "`others` has the same for other sizes of blocks.",
+          .source = "docs/masks.md; times are those of time().",
+          .duration = Duration::kLong,
+          .keywords = keywords_of<MaskQuestion>(),
+          .answer = study::count_mask,
+          .input = [](const Keywords<MaskQuestion>& rows,
+                      const MaskAnswer& answer) { return rows.echo(answer.question); },
+          .result = [](const MaskAnswer& answer,
+                       const study::Context&) { return report::mask_result(answer); },
+          .text = [](const MaskAnswer& answer, const study::Context&) { return report::mask_report(answer); },
+          .csv = [](const MaskAnswer& answer, const study::Context&,
+                    const Json&) { return report::mask_csv(answer); },
+          .pictures =
+              [](const MaskAnswer&) {
+                return std::vector<Picture<MaskAnswer>>{
+                    {"blocks", [](const MaskAnswer& answer, const study::Context&) {
+                       return blocks_svg(report::mask_result(answer));
+                     }}};
+              },
+          .closing = [](const MaskAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
+            return report::closing_of(answer);
+          }});
 }
 
 }  // namespace

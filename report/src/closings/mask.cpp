@@ -13,11 +13,13 @@ const study::PassTime* time_in(const study::BlockCount& count) {
 }
 
 double area(const study::BlockCount& count) {
-  return static_cast<double>(count.visited) * static_cast<double>(count.q_tile) * static_cast<double>(count.kv_tile);
+  return static_cast<double>(count.visited) * static_cast<double>(count.q_tile) *
+         static_cast<double>(count.kv_tile);
 }
 
 void advise_blocks(const study::BlockCount& blocks, double gain, std::string gain_text, Closing& closing) {
-  closing.change = fmt::format("first take Q blocks of {} tokens and KV blocks of {}", blocks.q_tile, blocks.kv_tile);
+  closing.change =
+      fmt::format("first take Q blocks of {} tokens and KV blocks of {}", blocks.q_tile, blocks.kv_tile);
   closing.options["q_tile"] = blocks.q_tile;
   closing.options["kv_tile"] = blocks.kv_tile;
   closing.gain = gain;
@@ -29,17 +31,19 @@ void advise_blocks(const study::BlockCount& blocks, double gain, std::string gai
 Closing closing_of(const study::MaskAnswer& answer) {
   Closing closing;
   const study::BlockCount& count = answer.count;
-  closing.limit = fmt::format("{:.1f}% of the blocks are visited, {:.1f}% of those partly masked",
-                              100 * count.visited_share(answer.masks),
-                              count.visited == 0 ? 0.0
-                                                 : 100 * static_cast<double>(count.partial) / static_cast<double>(count.visited));
+  closing.limit = fmt::format(
+      "{:.1f}% of the blocks are visited, {:.1f}% of those partly masked",
+      100 * count.visited_share(answer.masks),
+      count.visited == 0 ? 0.0
+                         : 100 * static_cast<double>(count.partial) / static_cast<double>(count.visited));
   closing.certainty = "counts are exact";
   const study::BlockCount* other = answer.others.empty() ? nullptr : &answer.others.front();
   const study::PassTime* time = time_in(count);
   if (time == nullptr) {
     if (!count.forward && other != nullptr && area(*other) < 0.9 * area(count))
       advise_blocks(*other, area(count) / area(*other),
-                    fmt::format("{:.2f}x fewer pairs in visited blocks", area(count) / area(*other)), closing);
+                    fmt::format("{:.2f}x fewer pairs in visited blocks", area(count) / area(*other)),
+                    closing);
     return closing;
   }
   closing.limit = fmt::format("one attention takes {}, most of it in {}; {}", duration_text(time->total_ms),
@@ -55,8 +59,9 @@ Closing closing_of(const study::MaskAnswer& answer) {
   if (closing.change.empty() && time->speedup && *time->speedup < 1) {
     closing.change = "first take " + time->dense_kernel + " without a mask";
     closing.gain = 1 / *time->speedup;
-    closing.gain_text = fmt::format("{:.2f}x faster ({} to {}), where the mask may be left out", 1 / *time->speedup,
-                                    duration_text(time->total_ms), duration_text(*time->dense_ms));
+    closing.gain_text =
+        fmt::format("{:.2f}x faster ({} to {}), where the mask may be left out", 1 / *time->speedup,
+                    duration_text(time->total_ms), duration_text(*time->dense_ms));
   }
   return closing;
 }

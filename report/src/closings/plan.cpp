@@ -8,7 +8,8 @@ namespace {
 
 /// The largest part of a step.
 const char* largest_part(const study::PlanAnswer& answer, const study::PlanCase& plan) {
-  const double calls = static_cast<double>(*answer.question.layers) * static_cast<double>(*answer.question.passes);
+  const double calls =
+      static_cast<double>(*answer.question.layers) * static_cast<double>(*answer.question.passes);
   const double attention = calls * plan.attention_ms.value, sent = calls * plan.communication_ms.value;
   const double rest = plan.rest_ms ? static_cast<double>(*answer.question.passes) * plan.rest_ms->value : 0;
   if (attention >= sent && attention >= rest) return "attention";
@@ -29,13 +30,15 @@ Closing closing_of(const study::PlanAnswer& answer) {
     closing.options["window"] = to_json(answer.question.window);
     closing.options["stride"] = to_json(answer.question.stride);
     closing.gain = answer.speedup;
-    closing.gain_text = fmt::format("{:.2f}x ({} to {})", answer.speedup, duration_text(1e3 * dense.seconds.value),
-                                    duration_text(1e3 * sparse.seconds.value));
+    closing.gain_text =
+        fmt::format("{:.2f}x ({} to {})", answer.speedup, duration_text(1e3 * dense.seconds.value),
+                    duration_text(1e3 * sparse.seconds.value));
   } else {
     closing.change = "keep dense attention";
   }
-  closing.certainty = fmt::format("the sparse run takes {} to {} if each part keeps its bounds",
-                                  duration_text(1e3 * sparse.seconds.low), duration_text(1e3 * sparse.seconds.high));
+  closing.certainty =
+      fmt::format("the sparse run takes {} to {} if each part keeps its bounds",
+                  duration_text(1e3 * sparse.seconds.low), duration_text(1e3 * sparse.seconds.high));
   return closing;
 }
 

@@ -16,7 +16,8 @@ namespace {
 /// The keys that a query attends to under one rule.
 class RuleKeys {
  public:
-  explicit RuleKeys(const SequenceTiling& tiling) : tiling_(tiling), shift_(tiling.kv_tokens - tiling.q_tokens) {}
+  explicit RuleKeys(const SequenceTiling& tiling)
+      : tiling_(tiling), shift_(tiling.kv_tokens - tiling.q_tokens) {}
 
   /// A document's ends are listed once.
   void prepare(const SequenceRule& rule);
@@ -28,7 +29,9 @@ class RuleKeys {
 
  private:
   [[nodiscard]] TokenRange range(std::int64_t, const FullMask&) const { return {0, tiling_.kv_tokens}; }
-  [[nodiscard]] TokenRange range(std::int64_t query, const CausalMask&) const { return {0, query + shift_ + 1}; }
+  [[nodiscard]] TokenRange range(std::int64_t query, const CausalMask&) const {
+    return {0, query + shift_ + 1};
+  }
   [[nodiscard]] TokenRange range(std::int64_t query, const SlidingWindowMask& window) const {
     return {query + shift_ - window.left, query + shift_ + window.right + 1};
   }
@@ -48,7 +51,8 @@ void RuleKeys::prepare(const SequenceRule& rule) {
   }
   if (const auto* window = std::get_if<SlidingWindowMask>(&rule)) {
     for (const std::int64_t side : {window->left, window->right})
-      if (side < 0 || side > kMaxTokens) throw InvalidParameter("mask window", std::to_string(side), "0..2^40 tokens");
+      if (side < 0 || side > kMaxTokens)
+        throw InvalidParameter("mask window", std::to_string(side), "0..2^40 tokens");
   }
   const auto* documents = std::get_if<DocumentMask>(&rule);
   if (documents == nullptr) return;
@@ -68,15 +72,16 @@ void RuleKeys::prepare(const SequenceRule& rule) {
 }
 
 TokenRange RuleKeys::range(std::int64_t query, const DocumentMask& documents) const {
-  const auto prepared = std::find_if(ends_.begin(), ends_.end(),
-                                     [&](const auto& each) { return each.first == &documents; });
+  const auto prepared =
+      std::find_if(ends_.begin(), ends_.end(), [&](const auto& each) { return each.first == &documents; });
   const std::vector<std::int64_t>& ends = prepared->second;
   const auto end = std::upper_bound(ends.begin(), ends.end(), query);
   return {end == ends.begin() ? 0 : *(end - 1), *end};
 }
 
 /// The keys of a query as ranges that do not touch, ascending.
-void list_keys(std::int64_t query, const JoinedMask& mask, const RuleKeys& keys, std::vector<TokenRange>& out) {
+void list_keys(std::int64_t query, const JoinedMask& mask, const RuleKeys& keys,
+               std::vector<TokenRange>& out) {
   out.clear();
   for (const std::vector<SequenceRule>& all : mask.any) {
     TokenRange common = keys.of(query, all.front());
@@ -101,7 +106,8 @@ void list_keys(std::int64_t query, const JoinedMask& mask, const RuleKeys& keys,
 /// Pairs of tokens of one row of tiles, tile by tile.
 class RowPairs {
  public:
-  RowPairs(const SequenceTiling& tiling, std::size_t tiles) : tiling_(tiling), pairs_(tiles), whole_(tiles + 1) {}
+  RowPairs(const SequenceTiling& tiling, std::size_t tiles)
+      : tiling_(tiling), pairs_(tiles), whole_(tiles + 1) {}
 
   void clear() {
     std::fill(pairs_.begin(), pairs_.end(), 0);

@@ -36,10 +36,11 @@ TEST_CASE("without full blocks and sizes a BlockMask has as many KV blocks as it
 }
 
 TEST_CASE("block sparse rows are full blocks, unless they say partial") {
-  CHECK(rows_of(parse_mask_file(R"({"indptr": [0, 2, 2, 3], "indices": [0, 2, 1], "shape": [3, 3]})", "here")) ==
-        Rows{"#.#", "...", ".#."});
+  CHECK(rows_of(parse_mask_file(R"({"indptr": [0, 2, 2, 3], "indices": [0, 2, 1], "shape": [3, 3]})",
+                                "here")) == Rows{"#.#", "...", ".#."});
   const GivenMask given = parse_mask_file(
-      R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": [true], "BLOCK_SIZE": [64, 32]})", "here");
+      R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": [true], "BLOCK_SIZE": [64, 32]})",
+      "here");
   CHECK(rows_of(given) == Rows{"+"});
   CHECK(given.masks == 1);
   CHECK(given.kv_tile == 32);
@@ -50,29 +51,30 @@ TEST_CASE("text has a character for each block") {
 }
 
 TEST_CASE("files whose parts do not fit each other are refused") {
-  for (const char* text : {
-           "",
-           "{}",
-           R"({"kv_num_blocks": [[[1]]]})",
-           R"({"kv_num_blocks": [[1]], "kv_indices": [[[[0]]]]})",
-           R"({"kv_num_blocks": [[[2]]], "kv_indices": [[[[0]]]]})",
-           R"({"kv_num_blocks": [[[2]]], "kv_indices": [[[[0, 0]]]]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[-1]]]]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0.5]]]]})",
-           R"({"kv_num_blocks": [[[1], [1, 1]]], "kv_indices": [[[[0]], [[0], [0]]]]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0], [0]]]]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "full_kv_num_blocks": [[[1]]], "full_kv_indices": [[[[0]]]]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "BLOCK_SIZE": [128]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "BLOCK_SIZE": [64, 64], "seq_lengths": [128, 64]})",
-           R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "blocks": 3})",
-           R"({"kv_num_blocks": [], "kv_indices": []})",
-           R"({"indptr": [0, 1], "indices": [1], "shape": [1, 1]})",
-           R"({"indptr": [0, 2], "indices": [0, 0], "shape": [1, 1]})",
-           R"({"indptr": [0], "indices": [], "shape": [1, 1]})",
-           R"({"indptr": [0, 0], "indices": [0], "shape": [1, 1]})",
-           R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": [1]})",
-           R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": []})",
-       }) {
+  for (
+      const char* text : {
+          "",
+          "{}",
+          R"({"kv_num_blocks": [[[1]]]})",
+          R"({"kv_num_blocks": [[1]], "kv_indices": [[[[0]]]]})",
+          R"({"kv_num_blocks": [[[2]]], "kv_indices": [[[[0]]]]})",
+          R"({"kv_num_blocks": [[[2]]], "kv_indices": [[[[0, 0]]]]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[-1]]]]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0.5]]]]})",
+          R"({"kv_num_blocks": [[[1], [1, 1]]], "kv_indices": [[[[0]], [[0], [0]]]]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0], [0]]]]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "full_kv_num_blocks": [[[1]]], "full_kv_indices": [[[[0]]]]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "BLOCK_SIZE": [128]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "BLOCK_SIZE": [64, 64], "seq_lengths": [128, 64]})",
+          R"({"kv_num_blocks": [[[1]]], "kv_indices": [[[[0]]]], "blocks": 3})",
+          R"({"kv_num_blocks": [], "kv_indices": []})",
+          R"({"indptr": [0, 1], "indices": [1], "shape": [1, 1]})",
+          R"({"indptr": [0, 2], "indices": [0, 0], "shape": [1, 1]})",
+          R"({"indptr": [0], "indices": [], "shape": [1, 1]})",
+          R"({"indptr": [0, 0], "indices": [0], "shape": [1, 1]})",
+          R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": [1]})",
+          R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "partial": []})",
+      }) {
     INFO(text);
     CHECK_THROWS_AS(parse_mask_file(text, "here"), MalformedData);
   }

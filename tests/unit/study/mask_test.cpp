@@ -63,7 +63,8 @@ TEST_CASE("a full mask takes the time of FlexAttention without a mask, both pass
   question.head_dim = 128;
   question.backprop = true;
   const MaskAnswer answer = count_mask(question, context());
-  for (const auto& [pass, time] : {std::pair{Walk::kForward, &answer.count.forward}, {Walk::kBackward, &answer.count.backward}}) {
+  for (const auto& [pass, time] :
+       {std::pair{Walk::kForward, &answer.count.forward}, {Walk::kBackward, &answer.count.backward}}) {
     TimeQuestion dense{.kernel = "flexattention", .device = "h200"};
     dense.mask = {{8192, 8192, 1, 1, false}};
     dense.tiles = {{128}, {128}};
@@ -107,7 +108,8 @@ TEST_CASE("the longest row decides how long one head takes on more SMs than it h
   const PassTime causal = pass_of(count_mask(question, context()).count.forward);
   question.mask.mask.rule = JoinedMask{{{FullMask{}}}};
   const PassTime full = pass_of(count_mask(question, context()).count.forward);
-  // 64 CTAs run at once: the last one of a causal mask has as many blocks as each of a full one, one of them partial.
+  // 64 CTAs run at once: the last one of a causal mask has as many blocks as each of a full one, one of them
+  // partial.
   CHECK(causal.kernel_ms >= full.kernel_ms);
   CHECK(causal.kernel_ms <= 1.05 * full.kernel_ms);
 }
@@ -126,7 +128,8 @@ TEST_CASE("what a mask does not fit is refused by name") {
   question.kernel = "hopper-fna";
   CHECK(refused(question, "kernel"));
   MaskQuestion blocks;
-  blocks.mask = parse_mask_file(R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "BLOCK_SIZE": [64, 64]})", "file");
+  blocks.mask = parse_mask_file(
+      R"({"indptr": [0, 1], "indices": [0], "shape": [1, 1], "BLOCK_SIZE": [64, 64]})", "file");
   blocks.q_tile = 128;
   CHECK(refused(blocks, "q_tile"));
   blocks.q_tile = std::nullopt;

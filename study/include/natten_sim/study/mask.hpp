@@ -14,7 +14,8 @@
 
 namespace natten_sim::study {
 
-/// What does attention under any mask visit, and how long does it take? For kernels that are handed lists of blocks.
+/// What does attention under any mask visit, and how long does it take? For kernels that are handed lists of
+/// blocks.
 struct MaskQuestion {
   GivenMask mask;
   std::optional<std::int64_t> q_tokens;   ///< none: the mask's
@@ -36,8 +37,8 @@ inline constexpr std::int64_t kBlockOfFlex = 128;
 
 /// The blocks of one size.
 struct BlockCount {
-  std::int64_t q_tile = 0, kv_tile = 0;    ///< tokens
-  std::int64_t q_tiles = 0, kv_tiles = 0;  ///< of one head
+  std::int64_t q_tile = 0, kv_tile = 0;             ///< tokens
+  std::int64_t q_tiles = 0, kv_tiles = 0;           ///< of one head
   std::int64_t visited = 0, full = 0, partial = 0;  ///< pairs of blocks, over all `masks`
   /// KV blocks of a Q block: of the emptiest, the mean and the fullest one.
   std::int64_t shortest_row = 0, longest_row = 0;
@@ -54,16 +55,17 @@ struct MaskAnswer {
   std::int64_t masks = 1;
   BlockCount count;
   std::optional<Int128> pairs;  ///< of tokens that attend, over all masks; none: blocks alone were given
-  /// Blocks of 64 and 128 tokens, where a rule is given: first what takes least at most; without a device by the area
-  /// that is visited.
+  /// Blocks of 64 and 128 tokens, where a rule is given: first what takes least at most; without a device by
+  /// the area that is visited.
   std::vector<BlockCount> others;
 };
 
 /// A block is full if every pair of its tokens attends and none of it lies beyond the end of a sequence, as
-/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA. Rules on one sequence (all but
-/// `varlen:` and `gna:`) are evaluated query by query: exact.
-/// O(tokens + pairs of blocks), for each size of `others` too.
-/// @throws InvalidParameter for sizes that do not fit the mask, heads that are no multiple of its masks, a kernel that
+/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA. Rules on one sequence (all
+/// but `varlen:` and `gna:`) are evaluated query by query: exact. O(tokens + pairs of blocks), for each size
+/// of `others` too.
+/// @throws InvalidParameter for sizes that do not fit the mask, heads that are no multiple of its masks, a
+/// kernel that
 ///         takes no lists; UnknownName.
 [[nodiscard]] MaskAnswer count_mask(const MaskQuestion& question, const Context& context);
 
@@ -72,10 +74,11 @@ void describe(Members& members, const MaskQuestion&) {
   using Q = MaskQuestion;
   constexpr IntegerBounds kTokens{1, std::int64_t{1} << 24};
   members.group("Problem");
-  members.add("mask", &Q::mask,
-              {.value = "MASK",
-               .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, these joined by & (all) and | (any); "
-                       "varlen:RULE:LEN,..; or a file: a BlockMask or block sparse rows as JSON, or text"});
+  members.add(
+      "mask", &Q::mask,
+      {.value = "MASK",
+       .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, these joined by & (all) and | (any); "
+               "varlen:RULE:LEN,..; or a file: a BlockMask or block sparse rows as JSON, or text"});
   members.add("seqlen_q", &Q::q_tokens,
               {.flags = "-i,--seqlen-q", .help = "Tokens of the queries [the mask's]", .range = kTokens});
   members.add("seqlen_k", &Q::kv_tokens,
@@ -85,22 +88,25 @@ void describe(Members& members, const MaskQuestion&) {
   members.add("kv_tile", &Q::kv_tile,
               {.help = "Tokens of a KV block " + default_text("the mask's", kBlockOfFlex), .range = kTokens});
   members.group("Kernel and device");
-  members.add("kernel", &Q::kernel,
-              {.help = "Kernel that takes lists of blocks: flexattention, or gna, this project's own [default]"});
+  members.add(
+      "kernel", &Q::kernel,
+      {.help = "Kernel that takes lists of blocks: flexattention, or gna, this project's own [default]"});
   members.add("device", &Q::device,
               {.help = "Predict the time on a GPU [none]",
                .echo = Echo::kWhenSet,
                .names = NamesOfCatalog::kDevices});
   members.add("backprop", &Q::backprop, {.help = "Count and time the backward pass too"});
-  members.add("rest_ms", &Q::rest_ms,
-              {.value = "MS",
-               .help = "Rest, or lighter work, between one launch and the next, 0..1e9 milliseconds; 0: back to "
-                       "back [longer than the GPU's power limit remembers]",
-               .interval = {0, 1e9},
-               .accepted = "0 to 1e9 milliseconds",
-               .echo = Echo::kWhenSet});
+  members.add(
+      "rest_ms", &Q::rest_ms,
+      {.value = "MS",
+       .help = "Rest, or lighter work, between one launch and the next, 0..1e9 milliseconds; 0: back to "
+               "back [longer than the GPU's power limit remembers]",
+       .interval = {0, 1e9},
+       .accepted = "0 to 1e9 milliseconds",
+       .echo = Echo::kWhenSet});
   members.group("Sizes and types");
-  members.add("heads", &Q::heads, {.flags = "-n,--heads", .help = "Heads [default]", .range = {1, kMaxHeads}});
+  members.add("heads", &Q::heads,
+              {.flags = "-n,--heads", .help = "Heads [default]", .range = {1, kMaxHeads}});
   members.add("batch_size", &Q::batch,
               {.flags = "-b,--batch-size", .help = "Batch size [default]", .range = {1, kMaxBatch}});
   members.add("head_dim", &Q::head_dim,

@@ -167,7 +167,7 @@ void describe_choice(Members& members) {
   members.group("Mask and order");
   members.add("mask", in_question(&Q::mask),
               {.value = "MASK",
-               .help = "full, causal, window:L,R, document:LEN,LEN,.., varlen:RULE:LEN,.., gna:i=..,w=.., or a "
+               .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, joined by & and |, varlen:RULE:LEN,.., gna:i=..,w=.., or a "
                        "file [default]",
                .spellings = {{.flag = "--causal", .bare = "causal"}, {.flag = "--is-causal", .bare = "causal"}},
                .suggestions = schedule_mask_beginnings});
