@@ -39,7 +39,7 @@ TEST_CASE("the plan of Hunyuan on 8 H100s is what docs/plan.md works out by hand
 }
 
 TEST_CASE("a plan's input is a question with the same answer") {
-  const Json asked = Json::parse(run(kHunyuan + " --parallel sequence --json").out);
+  const Json asked = Json::parse(run(kHunyuan + " --parallel sequence --json --no-conclusion").out);
   CHECK(asked["input"]["dense_steps"] == "15/50");
   CHECK(asked["input"]["layers"] == 60);
   const Json request = {{"command", "plan"}, {"options", asked["input"]}};
@@ -80,6 +80,13 @@ TEST_CASE("a plan that cannot be is refused with what can") {
   check_refused("plan --preset hunyuan-video -w 18 24 24", {"device", "h100"});
   check_refused("plan --preset hunyuan-video --device h100 -w 18 24 24 --gpus 7", {"gpus", "24 KV heads", "sequence"});
   check_refused("plan -i 64 64 -w 8 8 -d 128 -n 8 --device gb10 --gpus 2", {"device"});
+}
+
+TEST_CASE("a plan ends with the window that it is of, its gain, and its bounds") {
+  const Json result = result_of(kHunyuan), end = conclusion_of(kHunyuan);
+  CHECK(end["gain"] == result["speedup"]);
+  CHECK(end["options"]["window"] == Json({18, 24, 24}));
+  CHECK(end["sentence"].get<std::string>().find("most of a dense step is attention") != std::string::npos);
 }
 
 }  // namespace plan_test
