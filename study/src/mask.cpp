@@ -114,22 +114,31 @@ void mask_padding(const SequenceTiling& tiling, std::int64_t masks, BlockMask& m
   }
 }
 
-using Ctas = std::vector<CtaVisits>;
+using Ctas = std::vector<CtaWork>;
 
-/// What each CTA visits: one for each Q block, or for each KV block of each mask.
-std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, Walk pass) {
-  const std::int64_t q_tiles = mask.q_tiles / masks;
-  auto ctas = std::make_shared<Ctas>(
-      static_cast<std::size_t>(pass == Walk::kForward ? mask.q_tiles : masks * mask.kv_tiles));
+/// Of the seven products of a pair of tiles in FlexAttention's backward pass, four make dK and dV, by a CTA
+/// for each KV block, and three make dQ, by a CTA for each Q block.
+constexpr double kShareOfDkv = 4.0 / 7;
+
+/// Adds each Q block's visits, or each KV block's of each mask.
+void add_ctas(const BlockMask& mask, std::int64_t masks, bool by_q, double share, Ctas& ctas) {
+  const std::int64_t q_tiles = mask.q_tiles / masks, kv_tiles = mask.kv_tiles;
+  const std::size_t first = ctas.size();
+  ctas.resize(first + static_cast<std::size_t>(by_q ? mask.q_tiles : masks * kv_tiles), {{}, share});
   for (std::int64_t q = 0; q < mask.q_tiles; ++q) {
     poll();
     for (const std::int32_t kv : mask.attended().kv_of_q[static_cast<std::size_t>(q)]) {
-      CtaVisits& cta =
-          (*ctas)[static_cast<std::size_t>(pass == Walk::kForward ? q : q / q_tiles * mask.kv_tiles + kv)];
+      CtaVisits& cta = ctas[first + static_cast<std::size_t>(by_q ? q : q / q_tiles * kv_tiles + kv)].visits;
       ++cta.tiles;
       if (mask.at(static_cast<std::int32_t>(q), kv) == TileWork::kFull) ++cta.full;
     }
   }
+}
+
+std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, Walk pass) {
+  auto ctas = std::make_shared<Ctas>();
+  if (pass == Walk::kBackward) add_ctas(mask, masks, false, kShareOfDkv, *ctas);
+  add_ctas(mask, masks, true, pass == Walk::kBackward ? 1 - kShareOfDkv : 1, *ctas);
   return ctas;
 }
 
@@ -150,7 +159,7 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.rest_ms = question.rest_ms;
   const std::shared_ptr<const Ctas> ctas = ctas_of(mask, question.mask.masks, pass);
   KernelVisits visits;
-  visits.launched_tiles = static_cast<std::int64_t>(ctas->size());
+  visits.launched_tiles = pass == Walk::kForward ? mask.q_tiles : question.mask.masks * mask.kv_tiles;
   visits.visited_tiles = count.visited;
   visits.unmasked_tiles = count.full;
   visits.masked_tiles = count.partial;
@@ -196,7 +205,7 @@ BlockCount count_of(const MaskQuestion& question, const TilesOfRules& tiles, std
   }
   count.mean_row = static_cast<double>(count.visited) / static_cast<double>(rows.size());
   const std::shared_ptr<const Ctas> ctas = ctas_of(mask, question.mask.masks, Walk::kForward);
-  for (const CtaVisits& cta : *ctas) count.full += cta.full;
+  for (const CtaWork& cta : *ctas) count.full += cta.visits.full;
   count.partial = count.visited - count.full;
   if (!question.device) return count;
   count.forward = time_of(question, mask, count, Walk::kForward, context);

@@ -57,17 +57,17 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
       (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
        work.masked_tiles * masked_us) /
       std::max(1.0, work.tiles());
-  const std::shared_ptr<const std::vector<CtaVisits>> ctas =
-      question.ctas ? question.ctas
-                    : std::make_shared<const std::vector<CtaVisits>>(
-                          list_ctas(question.mask, question.tiles, kernel.family, question.pass));
   std::vector<double> times;
-  times.reserve(ctas->size());
-  for (const CtaVisits& cta : *ctas) {
+  const auto add = [&](const CtaVisits& cta, double share) {
     poll();
     const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
-    times.push_back(costs.cta_us +
-                    (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us : tiles * tile_us));
+    times.push_back(share * (costs.cta_us + (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us
+                                                   : tiles * tile_us)));
+  };
+  if (question.ctas) {
+    for (const CtaWork& cta : *question.ctas) add(cta.visits, cta.share);
+  } else {
+    for (const CtaVisits& cta : list_ctas(question.mask, question.tiles, kernel.family, question.pass)) add(cta, 1);
   }
   const std::int64_t repeats = repeats_of(question);
   const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));

@@ -18,6 +18,12 @@
 
 namespace natten_sim::study {
 
+/// The pairs of tiles of one CTA, and its share of what a pair takes: 1 where no other CTA has the same pair.
+struct CtaWork {
+  CtaVisits visits;
+  double share = 1;
+};
+
 /// How many milliseconds does one pass of a kernel take? What `count` says of the same problem is this.
 struct TimeQuestion {
   /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,
@@ -39,9 +45,9 @@ struct TimeQuestion {
   std::optional<double> rest_ms = {};
   /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
   std::optional<KernelVisits> visits = {};
-  /// With `visits`: those of each CTA, of a mask that is given block by block, and of how many heads they are. `mask`
+  /// With `visits`: what each CTA does, of a mask that is given block by block, and of how many heads they are. `mask`
   /// then tells the tokens alone.
-  std::shared_ptr<const std::vector<CtaVisits>> ctas = {};
+  std::shared_ptr<const std::vector<CtaWork>> ctas = {};
   std::int64_t ctas_heads = 1;
 };
 
