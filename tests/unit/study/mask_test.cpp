@@ -56,24 +56,30 @@ TEST_CASE("documents bring their tokens") {
   CHECK(answer.pairs == Int128{256} * 256 + Int128{512} * 512);
 }
 
-TEST_CASE("a full mask takes the time of FlexAttention without a mask, both passes") {
+TimeQuestion without_mask(Walk pass) {
+  TimeQuestion dense{.kernel = "flexattention", .device = "h200"};
+  dense.mask = {{8192, 8192, 1, 1, false}};
+  dense.tiles = {{128}, {128}};
+  dense.pass = pass;
+  dense.sizes.heads = dense.sizes.heads_kv = 16;
+  dense.sizes.head_dim = dense.sizes.head_dim_value = 128;
+  dense.dtype = Dtype::kBf16;
+  return dense;
+}
+
+TEST_CASE(
+    "a full mask takes the time of FlexAttention without a mask; backward its shorter CTAs end more evenly") {
   MaskQuestion question = asked(FullMask{}, 8192);
   question.device = "h200";
   question.heads = 16;
   question.head_dim = 128;
   question.backprop = true;
   const MaskAnswer answer = count_mask(question, context());
-  for (const auto& [pass, time] :
-       {std::pair{Walk::kForward, &answer.count.forward}, {Walk::kBackward, &answer.count.backward}}) {
-    TimeQuestion dense{.kernel = "flexattention", .device = "h200"};
-    dense.mask = {{8192, 8192, 1, 1, false}};
-    dense.tiles = {{128}, {128}};
-    dense.pass = pass;
-    dense.sizes.heads = dense.sizes.heads_kv = 16;
-    dense.sizes.head_dim = dense.sizes.head_dim_value = 128;
-    dense.dtype = Dtype::kBf16;
-    CHECK(pass_of(*time).kernel_ms == Approx(std::get<PassTime>(study::time(dense, context())).kernel_ms));
-  }
+  const auto dense = [](Walk pass) { return std::get<PassTime>(study::time(without_mask(pass), context())); };
+  CHECK(pass_of(answer.count.forward).kernel_ms == Approx(dense(Walk::kForward).kernel_ms));
+  const LaunchTime parts = pass_of(answer.count.backward).parts, whole = dense(Walk::kBackward).parts;
+  CHECK(parts.tiles_ms == Approx(whole.tiles_ms));
+  CHECK(parts.tail_ms < whole.tail_ms);
 }
 
 TEST_CASE("a mask for each head is the sum of its heads, and one mask for all their multiple") {
@@ -112,6 +118,30 @@ TEST_CASE("the longest row decides how long one head takes on more SMs than it h
   // partial.
   CHECK(causal.kernel_ms >= full.kernel_ms);
   CHECK(causal.kernel_ms <= 1.05 * full.kernel_ms);
+}
+
+TEST_CASE("an interval begins where the mask function costs nothing") {
+  MaskQuestion question = asked(DocumentMask{std::vector<std::int64_t>(64, 100)}, 6400);
+  question.device = "h200";
+  question.heads = 16;
+  question.head_dim = 128;
+  const BlockCount masked = count_mask(question, context()).count;
+  REQUIRE(masked.full == 0);
+  // The same blocks, full: a file can say so.
+  BlockMask full{static_cast<std::int32_t>(masked.q_tiles), static_cast<std::int32_t>(masked.kv_tiles), {}};
+  full.work.resize(static_cast<std::size_t>(masked.q_tiles * masked.kv_tiles));
+  for (std::int64_t document = 0; document < 64; ++document) {
+    for (std::int64_t q = 100 * document / 128; q <= (100 * document + 99) / 128; ++q)
+      for (std::int64_t kv = 100 * document / 128; kv <= (100 * document + 99) / 128; ++kv)
+        full.work.set(static_cast<std::size_t>(q * masked.kv_tiles + kv), TileWork::kFull);
+  }
+  question.mask.mask.rule = full;
+  question.q_tokens = std::nullopt;
+  const BlockCount open = count_mask(question, context()).count;
+  REQUIRE(open.visited == masked.visited);
+  REQUIRE(open.partial == 0);
+  CHECK(pass_of(masked.forward).low_ms == Approx(pass_of(open.forward).low_ms));
+  CHECK(pass_of(masked.forward).total_ms > pass_of(open.forward).total_ms);
 }
 
 TEST_CASE("what a mask does not fit is refused by name") {

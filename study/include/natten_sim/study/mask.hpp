@@ -61,7 +61,8 @@ struct MaskAnswer {
 };
 
 /// A block is full if every pair of its tokens attends and none of it lies beyond the end of a sequence, as
-/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA. Rules on one sequence (all
+/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA; their interval begins where the mask
+/// function costs nothing, because masks differ. Rules on one sequence (all
 /// but `varlen:` and `gna:`) are evaluated query by query: exact. O(tokens + pairs of blocks), for each size
 /// of `others` too.
 /// @throws InvalidParameter for sizes that do not fit the mask, heads that are no multiple of its masks, a
