@@ -6,8 +6,6 @@
 #include <natten_sim/io/mask_file.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 
-#include "cli/values.hpp"
-
 namespace natten_sim::cli {
 
 GivenMask parse_given_mask(const std::string& name, const std::string& text) {
