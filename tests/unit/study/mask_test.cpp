@@ -23,7 +23,7 @@ MaskQuestion asked(SequenceRule rule, std::int64_t tokens) {
 
 const PassTime& pass_of(const std::optional<TimeAnswer>& answer) { return std::get<PassTime>(*answer); }
 
-TEST_CASE("a causal mask visits the blocks on and below the diagonal; pairs are counted") {
+TEST_CASE("a causal mask visits the blocks on and below the diagonal, and its pairs are counted") {
   MaskQuestion question = asked(CausalMask{}, 1024);
   const MaskAnswer answer = count_mask(question, context());
   CHECK(answer.count.q_tiles == 8);
@@ -68,7 +68,7 @@ TimeQuestion without_mask(Walk pass) {
 }
 
 TEST_CASE(
-    "a full mask takes the time of FlexAttention without a mask; backward its shorter CTAs end more evenly") {
+    "a full mask takes the time of FlexAttention without a mask, but backward its shorter CTAs end more evenly") {
   MaskQuestion question = asked(FullMask{}, 8192);
   question.device = "h200";
   question.heads = 16;

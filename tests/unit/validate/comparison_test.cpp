@@ -234,8 +234,7 @@ void check_tolerances(const std::vector<Recording>& recordings, const Comparison
   }
 }
 
-TEST_CASE(
-    "every tolerance of a suite that is quick to compare judges something, and every comparison has one") {
+TEST_CASE("every tolerance of a suite that is quick to compare judges something, and every comparison has one") {
   check_tolerances(quick_recordings(), quick_comparison());
 }
 
@@ -366,9 +365,8 @@ TEST_CASE("recordings compare within tolerance, those of slow suites by every 24
   }
 }
 
-TEST_CASE(
-    "every shipped recording compares within tolerance, with a documented miss, or as a score that holds",
-    "[.nightly][long]") {
+TEST_CASE("every shipped recording compares within tolerance, with a documented miss, or as a score that holds",
+          "[.nightly][long]") {
   const Comparison& comparison = whole_comparison();
   check_within(comparison);
   for (const ScoreResult& score : comparison.scores) check_score(score);
@@ -377,8 +375,7 @@ TEST_CASE(
 
 /// Suites whose predictions were frozen before their points were measured.
 TEST_CASE("nothing is excused in a suite that was predicted first") {
-  for (const char* name :
-       {"held-out", "fresh", "forward", "gna", "flex", "natten", "schedules", "backward"}) {
+  for (const char* name : {"held-out", "fresh", "forward", "gna", "flex", "natten", "schedules", "backward"}) {
     INFO(name);
     CHECK(find_suite(builtin_suites(), name).known_misses.empty());
   }
