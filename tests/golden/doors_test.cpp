@@ -184,7 +184,7 @@ TEST_CASE("a request has one answer, whether its line is plain or needs the full
 
 TEST_CASE("a request that says something twice is refused") {
   const std::string question = R"("options":{"input":[64],"window":[16]})";
-  for (const std::string line :
+  for (const std::string& line :
        {R"({"command":"count","command":"count",)" + question + "}",
         R"({"command":"count","options":{},)" + question + "}",
         R"({"command":"count","id":1,"id":1,)" + question + "}",
