@@ -6,6 +6,7 @@
 #include <natten_sim/study/calibrate.hpp>
 
 #include "calibrated_copies.hpp"
+#include "suggested_runs.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -29,10 +30,19 @@ PassCosts relative_costs(const KernelRun& run) {
 }
 
 /// The kernel's, which no time tells: among the priors, but not fitted.
-std::int64_t ctas_per_sm(const std::vector<CostPrior>& priors) {
-  const auto found = std::find_if(priors.begin(), priors.end(),
-                                  [](const CostPrior& prior) { return prior.name == "ctas_per_sm"; });
-  return found == priors.end() ? 1 : std::llround(found->value);
+double constant_of(const std::vector<CostPrior>& priors, const char* name, double absent) {
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? absent : found->value;
+}
+
+/// What no fit changes.
+void keep_constants(const PassCosts& from, PassCosts& costs) {
+  costs.pass = from.pass;
+  costs.q_tile_tokens = from.q_tile_tokens;
+  costs.kv_tile_tokens = from.kv_tile_tokens;
+  costs.ctas_per_sm = from.ctas_per_sm;
+  costs.lone_share = from.lone_share;
 }
 
 bool same_pass(const KernelRun& a, const KernelRun& b) {
@@ -76,107 +86,23 @@ MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const
   return launch;
 }
 
-/// Published windows of all presets, at their first and last stride, with the backend's tiles.
-std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& context) {
-  std::vector<KernelRun> candidates;
-  const TimedKernel kernel = timed_kernel(like.kernel, context.catalog.device(like.device));
-  for (const Preset& preset : context.catalog.presets) {
-    if (preset.layout.rank() > 3) continue;
-    KernelRun run = like;
-    run.input = preset.layout;
-    run.heads = preset.heads;
-    run.batch = 1;
-    run.dilation = {};
-    run.causal = {};
-    run.ms = run.min_ms = run.max_ms = run.rest_ms = std::nullopt;
-    run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.unperm_lse_ms = std::nullopt;
-    if (kernel.dense) {
-      run.window = preset.layout;
-      run.stride = {};
-      candidates.push_back(run);
-      continue;
-    }
-    const Backend& backend = context.catalog.backend(to_string(kernel.family));
-    std::vector<TilePair> pairs;
-    for (const BackendTiles& entry : run.pass == Walk::kForward ? backend.forward : backend.backward) {
-      if (entry.tiles.q_tile.rank() == preset.layout.rank() &&
-          (!entry.head_dim || *entry.head_dim == run.head_dim) &&
-          product(entry.tiles.q_tile, "q_tile") == product(like.q_tile, "q_tile") &&
-          product(entry.tiles.kv_tile, "kv_tile") == product(like.kv_tile, "kv_tile") &&
-          std::find(pairs.begin(), pairs.end(), entry.tiles) == pairs.end())
-        pairs.push_back(entry.tiles);
-    }
-    for (const PublishedWindow& published : preset.windows) {
-      if (!published.dilation.empty() || published.strides.empty()) continue;
-      for (const TilePair& pair : pairs) {
-        run.window = published.window;
-        run.q_tile = pair.q_tile;
-        run.kv_tile = pair.kv_tile;
-        for (const Extents& stride : {published.strides.front(), published.strides.back()}) {
-          run.stride = stride;
-          candidates.push_back(run);
-        }
-      }
-    }
-  }
-  return candidates;
-}
-
-/// Those of `candidates` that none of `measured` repeats.
-std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates,
-                                  const std::vector<KernelRun>& measured) {
-  std::vector<KernelRun> left;
-  for (const KernelRun& run : candidates) {
-    const auto same = [&](const KernelRun& other) { return key_of_run(other) == key_of_run(run); };
-    if (std::none_of(measured.begin(), measured.end(), same) && std::none_of(left.begin(), left.end(), same))
-      left.push_back(run);
-  }
-  return left;
-}
-
-std::vector<SuggestedRun> suggest(const std::vector<KernelRun>& measured, const CostFit& fit,
-                                  const std::vector<CostPrior>& priors, std::size_t most,
-                                  const Context& context) {
-  constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
-  std::vector<KernelRun> candidates;
-  std::vector<LaunchWork> works;
-  for (const KernelRun& run : unmeasured(candidate_runs(measured.front(), context), measured)) {
-    const LaunchWork work = work_of(time_question(run), fit.costs, context);
-    const double ms = launch_time(work, fit.costs).total_ms;
-    if (ms < kShortest_ms || ms > kLongest_ms) continue;
-    candidates.push_back(run);
-    works.push_back(work);
-  }
-  std::vector<SuggestedRun> suggestions;
-  for (const SharpeningRun& chosen : sharpening_runs(fit, priors, works, most)) {
-    suggestions.push_back({candidates[chosen.candidate],
-                           launch_time(works[chosen.candidate], fit.costs).total_ms, chosen.uncertainty});
-  }
-  return suggestions;
-}
-
 CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vector<CostPrior>& priors,
                               const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
   PassCosts relative = relative_costs(runs[0]);
-  relative.ctas_per_sm = ctas_per_sm(priors);
+  relative.ctas_per_sm = std::llround(constant_of(priors, "ctas_per_sm", 1));
+  relative.lone_share = constant_of(priors, "lone_share", 0);
   std::vector<MeasuredLaunch> launches;
   CostFit fit;
   fit.costs = relative;
   for (int round = 0; round < kRounds; ++round) {
     PassCosts costs = fit.costs;
-    costs.pass = relative.pass;
-    costs.q_tile_tokens = relative.q_tile_tokens;
-    costs.kv_tile_tokens = relative.kv_tile_tokens;
-    costs.ctas_per_sm = relative.ctas_per_sm;
+    keep_constants(relative, costs);
     launches.clear();
     for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, costs, context));
     fit = fit_costs(launches, priors);
   }
-  fit.costs.pass = relative.pass;
-  fit.costs.q_tile_tokens = relative.q_tile_tokens;
-  fit.costs.kv_tile_tokens = relative.kv_tile_tokens;
-  fit.costs.ctas_per_sm = relative.ctas_per_sm;
+  keep_constants(relative, fit.costs);
   fit.costs.evidence.source = question.source;
   CalibratedPass pass{.kernel = runs[0].kernel, .device = runs[0].device, .head_dim = runs[0].head_dim};
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -186,7 +112,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
     if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
       kinds.push_back(pass.runs.back().kind);
   }
-  pass.suggestions = suggest(runs, fit, priors, question.suggestions, context);
+  pass.suggestions = suggest(runs.front(), runs, fit, priors, question.suggestions, context);
   pass.costs = std::move(fit.costs);
   return pass;
 }
@@ -237,7 +163,7 @@ TimeQuestion time_question(const KernelRun& run) {
   question.pass = run.pass;
   question.sizes = {.batch = run.batch,
                     .heads = run.heads,
-                    .heads_kv = run.heads,
+                    .heads_kv = run.heads_kv > 0 ? run.heads_kv : run.heads,
                     .head_dim = run.head_dim,
                     .head_dim_value = run.head_dim,
                     .element_bytes = element_bytes(run.dtype)};

@@ -8,6 +8,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/fit/levenberg_marquardt.hpp>
 #include <natten_sim/models/tiles/kernel_fit.hpp>
+#include <natten_sim/models/tiles/prior_fit.hpp>
 
 namespace natten_sim {
 namespace {
@@ -180,6 +181,22 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
                                          .ldlt()
                                          .solve(Eigen::MatrixXd::Identity(jacobian.cols(), jacobian.cols()));
   fit.covariance.assign(covariance.data(), covariance.data() + covariance.size());  // symmetric
+  return fit;
+}
+
+CostFit prior_fit(const PassCosts& costs, const std::vector<CostPrior>& priors) {
+  constexpr double kDeviationsOfInterval = 1.645;  // 90% of a normal distribution
+  CostFit fit;
+  fit.costs = costs;
+  std::vector<double> deviations = {std::log1p(costs.evidence.interval) / kDeviationsOfInterval};
+  for (const char* name : kNames) {
+    for (const CostPrior& prior : priors) {
+      if (prior.name == name) deviations.push_back(prior.spread);
+    }
+  }
+  fit.covariance.assign(deviations.size() * deviations.size(), 0.0);
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    fit.covariance[i * (deviations.size() + 1)] = deviations[i] * deviations[i];
   return fit;
 }
 

@@ -35,7 +35,10 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.axes = axes;
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
-  if (work.ctas > pass.most_simulated) {
+  if (pass.walk == Walk::kBackward && pass.family == NattenBackend::kFlexFna) {
+    // Keys and queries have CTAs of their own, of which the longest takes half of both at least.
+    work.waves = std::max(mean, longest_cta(done, work, pass) / 2);
+  } else if (work.ctas > pass.most_simulated) {
     // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
     work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
   } else {

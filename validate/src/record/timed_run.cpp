@@ -57,8 +57,9 @@ std::vector<Parameter> TimedRunCase::parameters() const {
   std::vector<Parameter> all = {{"kernel", family}};
   if (family != "flex") all.push_back({"runs", run.kernel});
   if (run.batch != 1) all.push_back({"batch", run.batch});
-  all.insert(all.end(), {{"heads", run.heads},
-                         {"head_dim", run.head_dim},
+  all.push_back({"heads", run.heads});
+  if (run.heads_kv > 0) all.push_back({"heads_kv", run.heads_kv});
+  all.insert(all.end(), {{"head_dim", run.head_dim},
                          {"dtype", to_string(run.dtype)},
                          {"input", to_string(run.input)},
                          {"window", to_string(run.window)},
@@ -105,14 +106,15 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
 }
 
 std::vector<std::string> timed_run_parameters() {
-  return {"batch",    "heads",  "head_dim", "dtype",   "input", "window",  "stride",
-          "dilation", "causal", "q_tile",   "kv_tile", "pass",  "schedule", "rest_us"};
+  return {"batch",    "heads",  "heads_kv", "head_dim", "dtype", "input",    "window", "stride",
+          "dilation", "causal", "q_tile",   "kv_tile",  "pass",  "schedule", "rest_us"};
 }
 
 KernelRun read_timed_run(const StrictObject& fields, const std::string& kernel) {
   KernelRun run{.kernel = kernel, .device = ""};
   run.batch = fields.integer_or("batch", 1, {1, 1 << 16});
   run.heads = fields.integer_or("heads", 1, {1, 1 << 16});
+  run.heads_kv = fields.integer_or("heads_kv", 0, {0, 1 << 16});
   run.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
   run.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
   run.input = read_extents(fields, "input");
