@@ -5,9 +5,9 @@
     python3 scripts/freeze_suite.py flex-draw --program natten-sim > data/predictions/h200_flex_draw.json
     python3 scripts/draw_points.py dense-draw --seed 39 > data/suites/dense-draw.json
 
-flex-draw: neighborhoods of one to three axes, some causal, for FlexAttention. dense-draw: dense attention of libraries,
-full and causal, some with fewer KV heads than heads. One launch in three has one to four heads. No draw is looked at before
-it is frozen, and none is drawn again.
+flex-draw and flex-draw-again: neighborhoods of one to three axes, some causal, for FlexAttention. dense-draw and
+dense-draw-again: dense attention of libraries, full and causal, some with fewer KV heads than heads, after rests and in a
+row. One launch in three has one to four heads. No draw is looked at before it is frozen, and none is drawn again.
 """
 
 import argparse
@@ -15,9 +15,11 @@ import json
 import random
 
 TILES = {1: ["128"], 2: ["8x16", "16x8"], 3: ["4x4x8", "2x8x8"]}
-PLACES = {"flex-draw": 73, "dense-draw": 74}
+PLACES = {"flex-draw": 73, "dense-draw": 74, "flex-draw-again": 75, "dense-draw-again": 76}
 TITLES = {"flex-draw": "FlexAttention on neighborhoods drawn at random: head dims 64 and 128, one head to many",
-          "dense-draw": "FlashAttention-2 and cuDNN on sizes drawn at random: full and causal, one head to many"}
+          "dense-draw": "FlashAttention-2 and cuDNN on sizes drawn at random: full and causal, one head to many",
+          "flex-draw-again": "FlexAttention on other neighborhoods drawn at random",
+          "dense-draw-again": "FlashAttention-2 and cuDNN on other sizes drawn at random"}
 
 
 def text(sizes):
@@ -69,7 +71,7 @@ def main():
     parser.add_argument("--seed", type=int, required=True)
     arguments = parser.parse_args()
     rng = random.Random(f"{arguments.suite} {arguments.seed}")
-    points = flex_points(rng) if arguments.suite == "flex-draw" else dense_points(rng)
+    points = flex_points(rng) if arguments.suite.startswith("flex") else dense_points(rng)
     head = {"schema": "natten-sim.suite/1", "name": arguments.suite, "place": PLACES[arguments.suite],
             "title": TITLES[arguments.suite], "counters": []}
     sweeps = ",\n    ".join(json.dumps(point) for point in points)

@@ -28,7 +28,8 @@ Work = Callable[[], Any]
 _SPIN_CYCLES_A_MS = 1_980_000
 _HOST_LEAD_MS = 1.5  # of spinning, in which the host prepares a launch
 _SHORTEST_REST_MS, _LONGEST_REST_MS = 3.0, 60.0
-_LOOP_MS = 80.0  # of launches one right behind the other
+_LOOP_MS = 300.0  # of launches one right behind the other, after as many: power is limited from 60 to 80 ms on
+_LAUNCHES_OF_GRAPH = 20
 _COVER_BYTES = 128 << 20  # more than any L2
 _SUSPECT_SPREAD = 0.1  # of the repetitions
 _SDPA = {"fa2": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
@@ -185,17 +186,13 @@ class Clock:
 
     def in_a_row(self, work: Work, once_ms: float) -> list[float]:
         """Milliseconds a launch, of many that follow each other."""
-        count = max(3, min(400, int(_LOOP_MS / max(once_ms, 1e-3))))
-        captured = self._graph_of(work, min(count, 20)) if once_ms < 1 else None
-        launches = 1 if captured is None else min(count, 20)
-        turns = max(2, count // launches)
-        times = []
-        for _ in range(3):
-            self._spin(_HOST_LEAD_MS)
-            begin, end = self._events_around(lambda: [(captured or work)() for _ in range(turns)])
-            self.torch.cuda.synchronize()
-            times.append(begin.elapsed_time(end) / turns / launches)
-        return times
+        captured = self._graph_of(work, _LAUNCHES_OF_GRAPH) if once_ms < 1 else None
+        launches = 1 if captured is None else _LAUNCHES_OF_GRAPH
+        turns = max(2, int(_LOOP_MS / max(once_ms, 1e-3) / launches))
+        self._spin(_HOST_LEAD_MS)
+        pairs = [self._events_around(lambda: [(captured or work)() for _ in range(turns)]) for _ in range(4)]
+        self.torch.cuda.synchronize()
+        return [begin.elapsed_time(end) / turns / launches for begin, end in pairs[1:]]
 
     def of_kernels(self, work: Work, words: Iterable[str]) -> list[float]:
         """Milliseconds of the kernels whose names hold one of the words, launch by launch, as the profiler has them."""

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -9,6 +10,7 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/sim/tiles/shared_sm.hpp>
 
 namespace natten_sim::study {
 namespace {
@@ -98,9 +100,68 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
                        const LaunchWork& work, std::int64_t sms) {
   const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
   const std::vector<double> times = CtaTimes(question, kernel, costs, work).list();
+  const double even = work.ctas / static_cast<double>(work.workers);
+  if (costs.lone_share > 0 && costs.ctas_per_sm > 1) {
+    const double busy_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(repeats);
+    const double makespan_us = run_shared(times, repeats, {sms, costs.ctas_per_sm, costs.lone_share});
+    return busy_us > 0 ? even * makespan_us * static_cast<double>(work.workers) / busy_us : 0;
+  }
   const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
-  const double waves = run.busy > 0 ? run.makespan / run.busy * work.ctas / static_cast<double>(work.workers) : 0;
-  return run.ctas <= sms ? waves * waves_of_equal(1, sms, costs) : waves;
+  return run.busy > 0 ? run.makespan / run.busy * even : 0;
+}
+
+/// PyTorch's FlashAttention-2 forward gives each Q tile of few to several CTAs, by this rule of its public source
+/// (aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp): Q tiles of 64 rows, and the least number of
+/// splits of the keys whose last wave of two CTAs an SM is at least 0.85 times as full as the best's; one where Q
+/// tiles fill 0.8 of a wave.
+std::int64_t splits_of(std::int64_t q_tiles, std::int64_t slots, std::int64_t key_blocks) {
+  constexpr double kFull = 0.8, kNearBest = 0.85;
+  constexpr std::int64_t kMost = 128;
+  if (static_cast<double>(q_tiles) >= kFull * static_cast<double>(slots)) return 1;
+  const std::int64_t most = std::min({kMost, slots, key_blocks});
+  std::vector<double> efficiency(static_cast<std::size_t>(most) + 1, 0.0);
+  for (std::int64_t splits = 1; splits <= most; ++splits) {
+    const bool same = splits > 1 && ceil_divide(key_blocks, splits) == ceil_divide(key_blocks, splits - 1);
+    const double waves = static_cast<double>(q_tiles * splits) / static_cast<double>(slots);
+    if (!same) efficiency[static_cast<std::size_t>(splits)] = waves / std::ceil(waves);
+  }
+  const double best = *std::max_element(efficiency.begin(), efficiency.end());
+  for (std::int64_t splits = 1; splits <= most; ++splits) {
+    if (efficiency[static_cast<std::size_t>(splits)] >= kNearBest * best) return splits;
+  }
+  return 1;
+}
+
+/// Its launch with several CTAs a Q tile, and the kernel that adds up what they found; none: it has one.
+/// `pace`: what a pair of tokens takes there over what it takes in the usual kernel.
+std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassCosts& costs, LaunchWork work,
+                                       std::int64_t sms, double pace) {
+  constexpr std::int64_t kRows = 64, kSlotsOfSm = 2;
+  const std::int64_t tokens = product(input_of(question.mask), "tokens");
+  const std::int64_t keys = question.sizes.head_dim <= 64 ? 256 : question.sizes.head_dim <= 128 ? 128 : 64;
+  const std::int64_t q_tiles = ceil_divide(tokens, kRows), key_blocks = ceil_divide(tokens, keys);
+  const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
+  if (q_tiles > kMostSimulated / repeats) return std::nullopt;
+  const std::int64_t splits = splits_of(q_tiles * repeats, kSlotsOfSm * sms, key_blocks);
+  if (splits == 1) return std::nullopt;
+  const std::int64_t of_split = ceil_divide(key_blocks, splits);
+  const double block_us = pace * costs.unmasked_tile_us * static_cast<double>(kRows * keys) /
+                          static_cast<double>(costs.q_tile_tokens * costs.kv_tile_tokens);
+  std::vector<double> times;
+  for (std::int64_t split = 0; split < splits; ++split) {
+    for (std::int64_t tile = 0; tile < q_tiles; ++tile) {
+      const std::int64_t end = is_causal_sequence(question) ? ceil_divide(std::min(tokens, (tile + 1) * kRows), keys) : key_blocks;
+      const std::int64_t blocks = std::clamp<std::int64_t>(end - split * of_split, 0, of_split);
+      times.push_back(costs.cta_us / 2 + static_cast<double>(blocks) * block_us);
+    }
+  }
+  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, costs.lone_share}) + costs.launch_us;
+  work.ctas = static_cast<double>(splits * q_tiles * repeats);
+  const double masked_us = costs.masked_tile_us[0];
+  const double busy_us = work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
+                         work.masked_tiles * masked_us + work.ctas * costs.cta_us;
+  work.waves = work.ctas * makespan_us / busy_us;
+  return work;
 }
 
 }  // namespace
@@ -138,6 +199,12 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const C
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       question.tiling == Tiling::kMultiDimensional &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
+  if (kernel.name == "fa2" && question.pass == Walk::kForward && question.additional_keys == 0) {
+    const std::vector<CostPrior> priors = context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
+    const auto pace = std::find_if(priors.begin(), priors.end(), [](const CostPrior& prior) { return prior.name == "split_pace"; });
+    const double split_pace = pace == priors.end() ? 1 : pace->value;
+    if (const auto split = split_launch(question, costs, work, sms, split_pace)) return *split;
+  }
   work.waves = even     ? waves_of_equal(work.ctas, sms, costs)
                : listed ? simulated_waves(question, kernel, costs, work, sms)
                         : uneven_waves(work.ctas, work.workers, causal ? 2 : 1).estimate;

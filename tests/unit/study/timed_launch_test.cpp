@@ -52,7 +52,7 @@ TEST_CASE("a library's causal pass multiplies the tiles under the diagonal and m
 
 TEST_CASE("with as many SMs as CTAs a causal launch takes as long as its longest CTA") {
   const PassCosts costs = costs_of(Walk::kForward, 128, 64);
-  for (const char* kernel : {"fa2", "cudnn", "fa3"}) {
+  for (const char* kernel : {"fa3", "cudnn", "fa4"}) {
     const LaunchWork work =
         study::work_of(question_of(kernel, 1024, 1, Walk::kForward, true), costs, shared_context());
     CHECK(launch_time(work, costs).total_ms == Approx(1e-3 * (5 + 14 * 2 + 2 * 3)));
@@ -87,6 +87,24 @@ TEST_CASE("CTAs that are alone on their SM run faster than two beside each other
   CHECK(waves(133) == 1);
   CHECK(waves(264) == 1);
   CHECK(waves(265) == Approx(1 + 0.5 / 0.8));
+}
+
+TEST_CASE("FlashAttention-2 shares the keys of few Q tiles among CTAs, as its rule has it") {
+  const PassCosts costs = [] {
+    PassCosts made = costs_of(Walk::kForward, 128, 64);
+    made.ctas_per_sm = 2;
+    made.lone_share = 1;
+    return made;
+  }();
+  const auto work = [&](std::int64_t tokens, std::int64_t heads) {
+    return study::work_of(question_of("fa2", tokens, heads, Walk::kForward, false), costs, shared_context());
+  };
+  // 2048 tokens: 32 Q tiles of 64 rows, 16 blocks of 128 keys, 264 slots. Eight splits fill 256 of them, 97%; seven
+  // and six leave blocks as eight and six do: 6 * 32 = 192 are 73%, below 0.85 of the best.
+  CHECK(work(2048, 1).ctas == 8 * 32);
+  // 7 heads have 224 Q tiles, more than 0.8 * 264.
+  CHECK(work(2048, 7).ctas == 7 * 16);
+  CHECK(launch_time(work(2048, 1), costs).total_ms < launch_time(work(2048, 7), costs).total_ms);
 }
 
 TEST_CASE("FlexAttention's backward pass has CTAs of keys, with 4 of 7 products, and CTAs of queries") {
