@@ -19,6 +19,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,7 +30,7 @@ _SPIN_CYCLES_A_MS = 1_980_000
 _HOST_LEAD_MS = 1.5  # of spinning, in which the host prepares a launch
 _SHORTEST_REST_MS, _LONGEST_REST_MS = 3.0, 60.0
 _LOOP_MS = 300.0  # of launches one right behind the other, after as many: power is limited from 60 to 80 ms on
-_LAUNCHES_OF_GRAPH = 20
+_LAUNCHES_OF_HOST = 20
 _COVER_BYTES = 128 << 20  # more than any L2
 _SUSPECT_SPREAD = 0.1  # of the repetitions
 _SDPA = {"fa2": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
@@ -51,6 +52,10 @@ def _number(run: Run, name: str, absent: int) -> int:
 
 def _axes(run: Run, name: str, absent: int) -> list[int]:
     return _sizes(str(run[name])) if run.get(name) else [absent] * len(_sizes(run["input"]))
+
+
+def _follow_each_other(run: Run) -> bool:
+    return run.get("rest_ms") not in (None, "") and float(run["rest_ms"]) == 0
 
 
 def _operands(run: Run, shape: Callable[[int], tuple[int, ...]]) -> tuple[Any, ...]:
@@ -185,14 +190,23 @@ class Clock:
         return [begin.elapsed_time(end) for begin, end in pairs]
 
     def in_a_row(self, work: Work, once_ms: float) -> list[float]:
-        """Milliseconds a launch, of many that follow each other."""
-        captured = self._graph_of(work, _LAUNCHES_OF_GRAPH) if once_ms < 1 else None
-        launches = 1 if captured is None else _LAUNCHES_OF_GRAPH
-        turns = max(2, int(_LOOP_MS / max(once_ms, 1e-3) / launches))
+        """Milliseconds a launch, of many that follow each other.
+
+        Raises:
+            Unavailable: The host launches more slowly than the GPU runs, so that there would be rests.
+        """
+        turns = max(4, int(_LOOP_MS / max(once_ms, 1e-3)))
+        began = time.perf_counter()
         self._spin(_HOST_LEAD_MS)
-        pairs = [self._events_around(lambda: [(captured or work)() for _ in range(turns)]) for _ in range(4)]
+        for _ in range(_LAUNCHES_OF_HOST):
+            work()
+        host_ms = 1e3 * (time.perf_counter() - began) / _LAUNCHES_OF_HOST
         self.torch.cuda.synchronize()
-        return [begin.elapsed_time(end) / turns / launches for begin, end in pairs[1:]]
+        if once_ms < host_ms:
+            raise Unavailable(f"the host takes {host_ms:.3f} ms to launch what the GPU runs in {once_ms:.3f} ms")
+        pairs = [self._events_around(lambda: [work() for _ in range(turns)]) for _ in range(4)]
+        self.torch.cuda.synchronize()
+        return [begin.elapsed_time(end) / turns for begin, end in pairs[1:]]
 
     def of_kernels(self, work: Work, words: Iterable[str]) -> list[float]:
         """Milliseconds of the kernels whose names hold one of the words, launch by launch, as the profiler has them."""
@@ -208,25 +222,6 @@ class Clock:
             times.append(1e-3 * sum(event.device_time_total for event in profiled.events()
                                     if any(word in event.name.lower() for word in words)))
         return times
-
-    def _graph_of(self, work: Work, launches: int) -> Work | None:
-        """None: the launches cannot be captured."""
-        torch = self.torch
-        try:
-            stream = torch.cuda.Stream()
-            stream.wait_stream(torch.cuda.current_stream())
-            with torch.cuda.stream(stream):
-                work()
-            torch.cuda.current_stream().wait_stream(stream)
-            graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                for _ in range(launches):
-                    work()
-        except RuntimeError:
-            torch.cuda.synchronize()
-            return None
-        replay: Work = graph.replay
-        return replay
 
 
 def measured(run: Run, clock: Clock) -> Run:
@@ -251,7 +246,7 @@ def measured(run: Run, clock: Clock) -> Run:
             times = clock.of_kernels(work, _NATTEN_KERNELS)
         else:
             times = clock.rested(work)
-        if str(run.get("rest_ms") or "") in ("0", "0.0"):
+        if _follow_each_other(run):
             times = clock.in_a_row(work, statistics.median(times))
     except (Unavailable, RuntimeError, ValueError) as error:
         if "CUDA error" in str(error):
@@ -296,11 +291,13 @@ def _program(arguments: list[str]) -> str:
 
 
 def _device(given: str | None) -> str:
+    if given:
+        return given
     import torch
 
     from natten_sim._check import device_name
 
-    return given or device_name(torch.cuda.get_device_name(0))
+    return device_name(torch.cuda.get_device_name(0))
 
 
 def _asked_runs(arguments: argparse.Namespace, device: str) -> list[Run]:

@@ -117,10 +117,15 @@ def test_a_time_is_that_of_the_launch_without_rests(gpu: Gpu) -> None:
     assert measure.measured(run(heads_kv=2, batch=2), measure.Clock())["ms"] == pytest.approx(forward_ms(4096, 16))
 
 
-def test_in_a_row_a_launch_takes_its_share(gpu: Gpu) -> None:
-    gpu.slower = 1.25
-    found = measure.measured(run(rest_ms="0"), measure.Clock())
-    assert found["ms"] == pytest.approx(1.25 * forward_ms(4096, 8))
+@pytest.mark.parametrize("rest", ["0", "0.0", 0, 0.0])
+def test_in_a_row_launches_fill_300_ms_before_they_count(gpu: Gpu, rest: Any) -> None:
+    found = measure.measured(run(rest_ms=rest), measure.Clock())
+    assert found["ms"] == pytest.approx(forward_ms(4096, 8))
+    assert len(found["times"]) == 3
+    assert gpu.now_ms > 4 * 295
+    before = gpu.now_ms
+    measure.measured(run(rest_ms=""), measure.Clock())
+    assert gpu.now_ms - before < 100
 
 
 def test_runs_that_nothing_runs_say_why(gpu: Gpu, tmp_path: pathlib.Path) -> None:

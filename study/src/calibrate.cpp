@@ -169,6 +169,7 @@ std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates,
 
 std::vector<SuggestedRun> suggest(const KernelRun& like, const std::vector<KernelRun>& measured, const CostFit& fit,
                                   const std::vector<CostPrior>& priors, std::size_t most, const Context& context) {
+  if (most == 0) return {};
   constexpr double kShortest_ms = 0.1, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
   std::vector<KernelRun> candidates;
   std::vector<LaunchWork> works;

@@ -155,7 +155,8 @@ std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassC
       times.push_back(costs.cta_us / 2 + static_cast<double>(blocks) * block_us);
     }
   }
-  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, costs.lone_share}) + costs.launch_us;
+  const double lone_share = costs.lone_share > 0 ? costs.lone_share : 1.0 / kSlotsOfSm;  // not known: its usual one
+  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, lone_share}) + costs.launch_us;
   work.ctas = static_cast<double>(splits * q_tiles * repeats);
   const double masked_us = costs.masked_tile_us[0];
   const double busy_us = work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +

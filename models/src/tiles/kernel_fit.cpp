@@ -71,8 +71,7 @@ class CostModel {
 
   [[nodiscard]] std::vector<double> residuals(const std::vector<MeasuredLaunch>& runs,
                                               const std::vector<double>& given) const {
-    std::vector<double> factors = given;
-    for (double& factor : factors) factor = std::max(factor, 1e-3);
+    const std::vector<double> factors = bounded(given);
     const PassCosts tried = costs(factors);
     std::vector<double> values;
     for (const MeasuredLaunch& run : runs) {
@@ -91,7 +90,7 @@ class CostModel {
     problem.observed.assign(runs.size() + priors_.size(), 0.0);
     problem.starts = {std::vector<double>(size(), 1.0)};
     problem.derivative_step = 1e-4;
-    return levenberg_marquardt(problem).parameters;
+    return bounded(levenberg_marquardt(problem).parameters);
   }
 
   /// Derivatives of `values(factors)` in the logarithms of the factors.
@@ -112,6 +111,13 @@ class CostModel {
   }
 
  private:
+  /// No cost is below a thousandth of what is expected of it: residuals do not tell what is less.
+  [[nodiscard]] static std::vector<double> bounded(std::vector<double> factors) {
+    constexpr double kLeast = 1e-3;
+    for (double& factor : factors) factor = std::max(factor, kLeast);
+    return factors;
+  }
+
   void take_priors(const std::vector<CostPrior>& priors) {
     for (std::size_t i = 0; i < kCosts; ++i) {
       const auto found = std::find_if(priors.begin(), priors.end(),

@@ -48,15 +48,15 @@ TEST_CASE("random runs: what calibrate saves is read, and means the same") {
   const study::Context context = study::default_context();
   const char* kernels[] = {"cudnn", "fa2", "flexattention", "hopper-fna", "cutlass-fna"};
   const char* devices[] = {"h100", "h200", "a100", "gb10"};
-  for (int sample = 0; sample < 40; ++sample) {
+  for (int sample = 0; sample < 8; ++sample) {
     study::CalibrateQuestion question;
     question.source = "made up";
     question.suggestions = 0;
     const char* kernel = kernels[below(5)];
     const char* device = devices[below(4)];
     const Walk pass = below(2) == 0 ? Walk::kForward : Walk::kBackward;
-    for (std::int64_t i = 0, runs = 1 + below(6); i < runs; ++i) {
-      KernelRun run = dense_run(kernel, 128 * (1 + below(64)), std::pow(10.0, static_cast<double>(below(16)) - 7));
+    for (std::int64_t i = 0, runs = 1 + below(3); i < runs; ++i) {
+      KernelRun run = dense_run(kernel, 128 * (1 + below(64)), std::pow(10.0, static_cast<double>(below(12)) - 4));
       run.device = device;
       run.pass = pass;
       run.window = {2 + below(run.input[0] - 1)};

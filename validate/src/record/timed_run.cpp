@@ -81,7 +81,12 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
       context().catalog.costs_of(asked.kernel, device.name, asked.head_dim, asked.dtype);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(asked.pass);
   if (pass == nullptr) return {};
-  const std::string key = key_of_run(asked);
+  KernelRun named = asked;  // a dense kernel's tiles are its own, whatever the point says
+  if (run.input.rank() == 1 && run.window == run.input) {
+    named.q_tile = {pass->q_tile_tokens};
+    named.kv_tile = {pass->kv_tile_tokens};
+  }
+  const std::string key = key_of_run(named);
   const std::vector<std::string>& fitted = pass->evidence.fitted;
   const bool is_fitted = std::find(fitted.begin(), fitted.end(), key) != fitted.end();
   std::vector<Prediction> predictions;
