@@ -29,7 +29,7 @@ def points_of(suite):
             point.setdefault("dilation", ones)
             point.setdefault("causal", ones.replace("1", "0"))
             point.setdefault("pass", "forward")
-            keys = ["kernel", "runs"] + KEYS[1:] if "runs" in point else KEYS
+            keys = ["kernel", "runs", "batch", "heads", "heads_kv"] + KEYS[2:] if "runs" in point else KEYS
             yield {key: point[key] for key in keys + ["rest_us"] if key in point}
 
 

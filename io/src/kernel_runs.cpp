@@ -57,13 +57,14 @@ class RunCells {
   void integer(const char* column, std::int64_t& value) const {
     if (const std::string* cell = find(column)) value = whole(column, *cell, 1);
   }
-  void milliseconds(const char* column, std::optional<double>& value) const {
+  void milliseconds(const char* column, std::optional<double>& value, bool may_be_zero = false) const {
     const std::string* cell = find(column);
     if (cell == nullptr) return;
     double number = 0;
     const auto [end, error] = std::from_chars(cell->data(), cell->data() + cell->size(), number);
-    if (error != std::errc{} || end != cell->data() + cell->size() || !(number > 0 && number < 1e9))
-      fail(column, *cell, "a positive time in milliseconds");
+    const bool above = may_be_zero ? number >= 0 : number > 0;
+    if (error != std::errc{} || end != cell->data() + cell->size() || !(above && number < 1e9))
+      fail(column, *cell, may_be_zero ? "0 or more milliseconds" : "a positive time in milliseconds");
     value = number;
   }
   void extents(const char* column, Extents& value) const {
@@ -142,6 +143,7 @@ KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   cells.name("schedule", run.schedule);
   cells.integer("batch", run.batch);
   cells.integer("heads", run.heads);
+  cells.integer("heads_kv", run.heads_kv);
   cells.integer("head_dim", run.head_dim);
   cells.name("dtype", run.dtype);
   cells.milliseconds("ms", run.ms);
@@ -153,7 +155,7 @@ KernelRun read_run(const RunCells& cells, const KernelRun& defaults) {
   cells.milliseconds("unperm_lse_ms", run.unperm_lse_ms);
   cells.text("natten", run.natten);
   read_copied_by(cells, run);
-  cells.milliseconds("rest_ms", run.rest_ms);
+  cells.milliseconds("rest_ms", run.rest_ms, true);
   for (const auto& [column, value] : {std::pair{"input", &run.input}, std::pair{"window", &run.window},
                                       std::pair{"q_tile", &run.q_tile}, std::pair{"kv_tile", &run.kv_tile}}) {
     if (value->empty()) cells.fail(column, "", "a value in every line");
@@ -225,7 +227,7 @@ std::string key_of_run(const KernelRun& run) {
     return std::any_of(sizes.begin(), sizes.end(), [](std::int64_t size) { return size > 1; });
   };
   std::string key = std::string(run.pass == Walk::kForward ? "forward" : "backward") + " b" + std::to_string(run.batch) + " h" +
-                    std::to_string(run.heads) + " d" + std::to_string(run.head_dim) + " " +
+                    std::to_string(run.heads) + (run.heads_kv > 0 ? "/" + std::to_string(run.heads_kv) : "") + " d" + std::to_string(run.head_dim) + " " +
                     to_string(run.dtype) + " " + to_string(run.input) + " window " + to_string(run.window);
   if (above_one(run.stride)) key += " stride " + to_string(run.stride);
   if (above_one(run.dilation)) key += " dilation " + to_string(run.dilation);

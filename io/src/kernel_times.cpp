@@ -16,14 +16,14 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
                                              {"slowdown", &PassCosts::slowdown},
                                              {"slowdown_ms", &PassCosts::slowdown_ms}};
 
-/// Of one tile pair, and longest run that is half slowed down.
-constexpr double kMostMicroseconds = 1e9;
+/// Of one tile pair, and longest run that is half slowed down: what calibrate can fit to the longest times that runs
+/// may have.
+constexpr double kMostMicroseconds = 1e18;
 
 /// A fit may be off by more than its own time: then it says so, and the interval reaches down to nothing.
 double read_interval(const StrictObject& fields) {
-  constexpr double kMost = 1e12;
   const double interval = fields.number("interval");
-  if (!(interval >= 0 && interval < kMost)) fields.fail("interval", "a fraction, 0 or more");
+  if (!(interval >= 0 && interval < kMostMicroseconds)) fields.fail("interval", "a fraction, 0 or more");
   return interval;
 }
 
@@ -48,13 +48,15 @@ constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
 PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std::int64_t ctas_per_sm) {
   const StrictObject fields(
       entry, where,
-      keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "masked_tile_us", "runs", "kinds",
-                       "left_out", "interval", "source", "fitted"}));
+      keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "masked_tile_us", "runs",
+                       "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
   costs.kv_tile_tokens = fields.integer("kv_tile_tokens", {1, 1 << 20});
   costs.ctas_per_sm = fields.integer_or("ctas_per_sm", ctas_per_sm, kCtasPerSm);
+  if (fields.has("lone_share")) costs.lone_share = fields.number("lone_share");
+  if (!(costs.lone_share >= 0 && costs.lone_share <= 1)) fields.fail("lone_share", "a share of an SM's rate, 0 to 1");
   fields.numbers(kCosts, costs);
   const Json& masked = fields.array("masked_tile_us");
   if (masked.size() != costs.masked_tile_us.size())
@@ -162,6 +164,7 @@ Json pass_json(const PassCosts& costs) {
   fields["q_tile_tokens"] = costs.q_tile_tokens;
   fields["kv_tile_tokens"] = costs.kv_tile_tokens;
   if (costs.ctas_per_sm != kUsualCtasPerSm) fields["ctas_per_sm"] = costs.ctas_per_sm;
+  if (costs.lone_share > 0) fields["lone_share"] = rounded(costs.lone_share);
   for (const NumberField<PassCosts>& field : kCosts) fields[field.key] = rounded(costs.*field.member);
   fields["masked_tile_us"] = Json::array();
   for (const double time : costs.masked_tile_us) fields["masked_tile_us"].push_back(rounded(time));

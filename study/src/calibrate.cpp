@@ -3,7 +3,10 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/prior_fit.hpp>
 #include <natten_sim/study/calibrate.hpp>
+#include <natten_sim/study/calibration_plan.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 
 #include "calibrated_copies.hpp"
 #include "timed_kernel.hpp"
@@ -29,10 +32,19 @@ PassCosts relative_costs(const KernelRun& run) {
 }
 
 /// The kernel's, which no time tells: among the priors, but not fitted.
-std::int64_t ctas_per_sm(const std::vector<CostPrior>& priors) {
-  const auto found = std::find_if(priors.begin(), priors.end(),
-                                  [](const CostPrior& prior) { return prior.name == "ctas_per_sm"; });
-  return found == priors.end() ? 1 : std::llround(found->value);
+double constant_of(const std::vector<CostPrior>& priors, const char* name, double absent) {
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? absent : found->value;
+}
+
+/// What no fit changes.
+void keep_constants(const PassCosts& from, PassCosts& costs) {
+  costs.pass = from.pass;
+  costs.q_tile_tokens = from.q_tile_tokens;
+  costs.kv_tile_tokens = from.kv_tile_tokens;
+  costs.ctas_per_sm = from.ctas_per_sm;
+  costs.lone_share = from.lone_share;
 }
 
 bool same_pass(const KernelRun& a, const KernelRun& b) {
@@ -76,46 +88,67 @@ MeasuredLaunch launch_of_run(const KernelRun& run, const PassCosts& costs, const
   return launch;
 }
 
-/// Published windows of all presets, at their first and last stride, with the backend's tiles.
+/// Sequences of as many tokens as the preset's layout, without a mask and causal.
+void add_dense(const Preset& preset, KernelRun run, std::vector<KernelRun>& candidates) {
+  run.input = run.window = {product(preset.layout, "tokens")};
+  for (const bool causal : {false, true}) {
+    run.causal = PerAxis<bool>(1, causal);
+    candidates.push_back(run);
+  }
+}
+
+/// The backend's tile pairs for the layout that have as many tokens as those of `like`.
+std::vector<TilePair> pairs_like(const KernelRun& like, const Backend& backend, std::size_t rank) {
+  // FlexAttention runs a backward pass with the blocks of the forward one.
+  const bool forward = like.pass == Walk::kForward || backend.backward.empty();
+  std::vector<TilePair> pairs;
+  for (const BackendTiles& entry : forward ? backend.forward : backend.backward) {
+    if (entry.tiles.q_tile.rank() == rank && (!entry.head_dim || *entry.head_dim == like.head_dim) &&
+        product(entry.tiles.q_tile, "q_tile") == product(like.q_tile, "q_tile") &&
+        product(entry.tiles.kv_tile, "kv_tile") == product(like.kv_tile, "kv_tile") &&
+        std::find(pairs.begin(), pairs.end(), entry.tiles) == pairs.end())
+      pairs.push_back(entry.tiles);
+  }
+  return pairs;
+}
+
+/// Published windows of the preset, at their first and last stride.
+void add_windows(const Preset& preset, KernelRun run, const std::vector<TilePair>& pairs,
+                 std::vector<KernelRun>& candidates) {
+  run.input = preset.layout;
+  for (const PublishedWindow& published : preset.windows) {
+    if (!published.dilation.empty() || published.strides.empty()) continue;
+    for (const TilePair& pair : pairs) {
+      run.window = published.window;
+      run.q_tile = pair.q_tile;
+      run.kv_tile = pair.kv_tile;
+      for (const Extents& stride : {published.strides.front(), published.strides.back()}) {
+        run.stride = stride;
+        candidates.push_back(run);
+      }
+    }
+  }
+}
+
+/// Of all presets, with their heads and with one.
 std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& context) {
   std::vector<KernelRun> candidates;
   const TimedKernel kernel = timed_kernel(like.kernel, context.catalog.device(like.device));
+  KernelRun run = like;
+  run.batch = 1;
+  run.dilation = run.stride = {};
+  run.causal = {};
+  run.ms = run.min_ms = run.max_ms = run.rest_ms = std::nullopt;
+  run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.unperm_lse_ms = std::nullopt;
   for (const Preset& preset : context.catalog.presets) {
     if (preset.layout.rank() > 3) continue;
-    KernelRun run = like;
-    run.input = preset.layout;
-    run.heads = preset.heads;
-    run.batch = 1;
-    run.dilation = {};
-    run.causal = {};
-    run.ms = run.min_ms = run.max_ms = run.rest_ms = std::nullopt;
-    run.perm_q_ms = run.perm_kv_ms = run.unperm_o_ms = run.unperm_lse_ms = std::nullopt;
-    if (kernel.dense) {
-      run.window = preset.layout;
-      run.stride = {};
-      candidates.push_back(run);
-      continue;
-    }
-    const Backend& backend = context.catalog.backend(to_string(kernel.family));
-    std::vector<TilePair> pairs;
-    for (const BackendTiles& entry : run.pass == Walk::kForward ? backend.forward : backend.backward) {
-      if (entry.tiles.q_tile.rank() == preset.layout.rank() &&
-          (!entry.head_dim || *entry.head_dim == run.head_dim) &&
-          product(entry.tiles.q_tile, "q_tile") == product(like.q_tile, "q_tile") &&
-          product(entry.tiles.kv_tile, "kv_tile") == product(like.kv_tile, "kv_tile") &&
-          std::find(pairs.begin(), pairs.end(), entry.tiles) == pairs.end())
-        pairs.push_back(entry.tiles);
-    }
-    for (const PublishedWindow& published : preset.windows) {
-      if (!published.dilation.empty() || published.strides.empty()) continue;
-      for (const TilePair& pair : pairs) {
-        run.window = published.window;
-        run.q_tile = pair.q_tile;
-        run.kv_tile = pair.kv_tile;
-        for (const Extents& stride : {published.strides.front(), published.strides.back()}) {
-          run.stride = stride;
-          candidates.push_back(run);
-        }
+    for (const std::int64_t heads : {preset.heads, std::int64_t{1}}) {
+      run.heads = heads;
+      if (kernel.dense) {
+        add_dense(preset, run, candidates);
+      } else {
+        const Backend& backend = context.catalog.backend(to_string(kernel.family));
+        add_windows(preset, run, pairs_like(like, backend, preset.layout.rank()), candidates);
       }
     }
   }
@@ -134,13 +167,13 @@ std::vector<KernelRun> unmeasured(const std::vector<KernelRun>& candidates,
   return left;
 }
 
-std::vector<SuggestedRun> suggest(const std::vector<KernelRun>& measured, const CostFit& fit,
-                                  const std::vector<CostPrior>& priors, std::size_t most,
-                                  const Context& context) {
-  constexpr double kShortest_ms = 0.5, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
+std::vector<SuggestedRun> suggest(const KernelRun& like, const std::vector<KernelRun>& measured, const CostFit& fit,
+                                  const std::vector<CostPrior>& priors, std::size_t most, const Context& context) {
+  if (most == 0) return {};
+  constexpr double kShortest_ms = 0.1, kLongest_ms = 400;  // of a candidate: neither noise nor a long wait
   std::vector<KernelRun> candidates;
   std::vector<LaunchWork> works;
-  for (const KernelRun& run : unmeasured(candidate_runs(measured.front(), context), measured)) {
+  for (const KernelRun& run : unmeasured(candidate_runs(like, context), measured)) {
     const LaunchWork work = work_of(time_question(run), fit.costs, context);
     const double ms = launch_time(work, fit.costs).total_ms;
     if (ms < kShortest_ms || ms > kLongest_ms) continue;
@@ -159,24 +192,19 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
                               const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
   PassCosts relative = relative_costs(runs[0]);
-  relative.ctas_per_sm = ctas_per_sm(priors);
+  relative.ctas_per_sm = std::llround(constant_of(priors, "ctas_per_sm", 1));
+  relative.lone_share = constant_of(priors, "lone_share", 0);
   std::vector<MeasuredLaunch> launches;
   CostFit fit;
   fit.costs = relative;
   for (int round = 0; round < kRounds; ++round) {
     PassCosts costs = fit.costs;
-    costs.pass = relative.pass;
-    costs.q_tile_tokens = relative.q_tile_tokens;
-    costs.kv_tile_tokens = relative.kv_tile_tokens;
-    costs.ctas_per_sm = relative.ctas_per_sm;
+    keep_constants(relative, costs);
     launches.clear();
     for (const KernelRun& run : runs) launches.push_back(launch_of_run(run, costs, context));
     fit = fit_costs(launches, priors);
   }
-  fit.costs.pass = relative.pass;
-  fit.costs.q_tile_tokens = relative.q_tile_tokens;
-  fit.costs.kv_tile_tokens = relative.kv_tile_tokens;
-  fit.costs.ctas_per_sm = relative.ctas_per_sm;
+  keep_constants(relative, fit.costs);
   fit.costs.evidence.source = question.source;
   CalibratedPass pass{.kernel = runs[0].kernel, .device = runs[0].device, .head_dim = runs[0].head_dim};
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -186,7 +214,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
     if (std::find(kinds.begin(), kinds.end(), pass.runs.back().kind) == kinds.end())
       kinds.push_back(pass.runs.back().kind);
   }
-  pass.suggestions = suggest(runs, fit, priors, question.suggestions, context);
+  pass.suggestions = suggest(runs.front(), runs, fit, priors, question.suggestions, context);
   pass.costs = std::move(fit.costs);
   return pass;
 }
@@ -237,7 +265,7 @@ TimeQuestion time_question(const KernelRun& run) {
   question.pass = run.pass;
   question.sizes = {.batch = run.batch,
                     .heads = run.heads,
-                    .heads_kv = run.heads,
+                    .heads_kv = run.heads_kv > 0 ? run.heads_kv : run.heads,
                     .head_dim = run.head_dim,
                     .head_dim_value = run.head_dim,
                     .element_bytes = element_bytes(run.dtype)};
@@ -281,6 +309,33 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
   }
   for (KernelCosts& entry : answer.entries) keep_copy_rates(context.catalog, entry);
   return answer;
+}
+
+CalibrateAnswer plan_calibration(const CalibrationPlanQuestion& question, const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  const std::string kernel = timed_kernel(question.kernel, device).name;
+  CalibrateAnswer plan;
+  std::string reason;
+  for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
+    const CostCell cell{kernel, device.name, question.head_dim, question.dtype, pass, std::nullopt, std::nullopt};
+    auto found = costs_of_cell(cell, context.catalog);
+    if (const auto* none = std::get_if<NoCosts>(&found)) {
+      if (reason.empty()) reason = none->reason;
+      continue;
+    }
+    CalibratedPass planned{.kernel = kernel, .device = device.name, .head_dim = question.head_dim};
+    planned.costs = std::get<KernelCosts>(found).passes.front();
+    KernelRun like{.kernel = kernel, .device = device.name, .pass = pass};
+    like.q_tile = {planned.costs.q_tile_tokens};
+    like.kv_tile = {planned.costs.kv_tile_tokens};
+    like.head_dim = question.head_dim;
+    like.dtype = question.dtype;
+    const std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass, kernel, question.head_dim);
+    planned.suggestions = suggest(like, {}, prior_fit(planned.costs, priors), priors, question.runs, context);
+    plan.passes.push_back(std::move(planned));
+  }
+  if (plan.passes.empty()) throw InvalidParameter("kernel", kernel, "a kernel with times there: " + reason);
+  return plan;
 }
 
 }  // namespace natten_sim::study

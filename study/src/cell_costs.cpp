@@ -161,6 +161,7 @@ KernelCosts derived_costs(const CostCell& cell, const Device& device, const Cata
   costs.q_tile_tokens = tiles.q_tile_tokens;
   costs.kv_tile_tokens = tiles.kv_tile_tokens;
   costs.ctas_per_sm = tiles.ctas_per_sm;
+  if (costs.ctas_per_sm == 1) costs.lone_share = 0;
   const bool other_type = element_bytes(cell.dtype) != 2;  // of which nobody measured a cell
   const TransferKind kind = other_type ? TransferKind::kPhysical : transfer.kind;
   costs.evidence.transfer = to_string(kind);

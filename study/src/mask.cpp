@@ -116,10 +116,6 @@ void mask_padding(const SequenceTiling& tiling, std::int64_t masks, BlockMask& m
 
 using Ctas = std::vector<CtaWork>;
 
-/// Of the seven products of a pair of tiles in FlexAttention's backward pass, four make dK and dV, by a CTA
-/// for each KV block, and three make dQ, by a CTA for each Q block.
-constexpr double kShareOfDkv = 4.0 / 7;
-
 /// Adds each Q block's visits, or each KV block's of each mask.
 void add_ctas(const BlockMask& mask, std::int64_t masks, bool by_q, double share, Ctas& ctas) {
   const std::int64_t q_tiles = mask.q_tiles / masks, kv_tiles = mask.kv_tiles;
@@ -137,8 +133,8 @@ void add_ctas(const BlockMask& mask, std::int64_t masks, bool by_q, double share
 
 std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, Walk pass) {
   auto ctas = std::make_shared<Ctas>();
-  if (pass == Walk::kBackward) add_ctas(mask, masks, false, kShareOfDkv, *ctas);
-  add_ctas(mask, masks, true, pass == Walk::kBackward ? 1 - kShareOfDkv : 1, *ctas);
+  if (pass == Walk::kBackward) add_ctas(mask, masks, false, kShareOfKeyCtas, *ctas);
+  add_ctas(mask, masks, true, pass == Walk::kBackward ? 1 - kShareOfKeyCtas : 1, *ctas);
   return ctas;
 }
 

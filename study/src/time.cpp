@@ -7,7 +7,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/models/tiles/token_permutation.hpp>
-#include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -15,64 +14,10 @@
 #include "flex_blocks.hpp"
 #include "found_costs.hpp"
 #include "timed_kernel.hpp"
+#include "timed_launch.hpp"
 
 namespace natten_sim::study {
 namespace {
-
-/// Who calls FlexAttention themselves hand it a mask that covers the layout as tokens in a row, without boxes
-/// to pad.
-bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {
-  if (question.ctas || kernel.dense || kernel.in_place || kernel.family != NattenBackend::kFlexFna) return false;
-  return std::all_of(question.mask.begin(), question.mask.end(),
-                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
-}
-
-KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
-  if (kernel.dense || flattens(question, kernel)) {
-    const std::int64_t tokens = product(input_of(question.mask), "tokens");
-    return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
-                       checked_add(tokens, question.additional_keys, "tokens"), false, question.pass);
-  }
-  if (question.visits) return *question.visits;
-  NattenProblem problem{.mask = question.mask, .backend = kernel.family, .tiles = question.tiles};
-  problem.fmha.family = kernel.family;
-  problem.fmha.q_tile = costs.q_tile_tokens;
-  problem.fmha.kv_tile = costs.kv_tile_tokens;
-  problem.pass = question.pass;
-  problem.kernel_alone = true;
-  return natten_visits(problem).attention;
-}
-
-/// How often the visits of one head are made.
-std::int64_t repeats_of(const TimeQuestion& question) {
-  return checked_multiply(question.sizes.batch, question.sizes.heads, "heads") / question.ctas_heads;
-}
-
-/// The longest worker's load in mean CTAs, CTA by CTA.
-double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
-                       const LaunchWork& work) {
-  const double masked_us = costs.masked_tile_us[work.axes - 1];
-  const bool mixed = kernel.family == NattenBackend::kFlexFna;  // masks tile by tile
-  const double tile_us =
-      (work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
-       work.masked_tiles * masked_us) /
-      std::max(1.0, work.tiles());
-  std::vector<double> times;
-  const auto add = [&](const CtaVisits& cta, double share) {
-    poll();
-    const auto tiles = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
-    times.push_back(share * (costs.cta_us + (mixed ? full * costs.unmasked_tile_us + (tiles - full) * masked_us
-                                                   : tiles * tile_us)));
-  };
-  if (question.ctas) {
-    for (const CtaWork& cta : *question.ctas) add(cta.visits, cta.share);
-  } else {
-    for (const CtaVisits& cta : list_ctas(question.mask, question.tiles, kernel.family, question.pass)) add(cta, 1);
-  }
-  const std::int64_t repeats = repeats_of(question);
-  const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
-  return run.busy > 0 ? run.makespan / run.busy * work.ctas / static_cast<double>(work.workers) : 0;
-}
 
 std::int64_t all_keys(const TimeQuestion& question) {
   return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
@@ -138,7 +83,7 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
   LaunchWork work =
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
-  work.waves = even_waves(work.ctas, work.workers);
+  work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
@@ -228,23 +173,6 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
 
 }  // namespace
 
-LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const Context& context) {
-  const Device& device = context.catalog.device(question.device);
-  const TimedKernel kernel = timed_kernel(question.kernel, device);
-  if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
-  const KernelVisits visits = visits_of(question, kernel, costs);
-  const std::int64_t repeats = repeats_of(question);
-  LaunchWork work = launch_work(visits, question.mask.rank(), repeats, device.sms->value * costs.ctas_per_sm);
-  const bool even = kernel.dense || flattens(question, kernel);
-  const bool listed = kernel.family != NattenBackend::kCutlassFna &&
-                      (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
-                      checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
-  work.waves = even     ? even_waves(work.ctas, work.workers)
-               : listed ? simulated_waves(question, kernel, costs, work)
-                        : uneven_waves(work.ctas, work.workers, 1).estimate;
-  return work;
-}
-
 std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, const Context& context) {
   const Device& device = context.catalog.device(question.device);
   const TimedKernel kernel = timed_kernel(question.kernel, device);
@@ -330,8 +258,7 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const double half_width = std::hypot(interval * (time.total_ms - copies_ms),
                                        (time.copies ? time.copies->interval : 0) * copies_ms);
   const bool measured = pass.evidence.origin == CostOrigin::kMeasured;
-  time.low_ms = measured ? std::max(0.0, time.total_ms - half_width)
-                         : time.total_ms / (1 + half_width / time.total_ms);
+  time.low_ms = measured ? std::max(0.0, time.total_ms - half_width) : time.total_ms / (1 + half_width / time.total_ms);
   time.high_ms = time.total_ms + half_width;
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);

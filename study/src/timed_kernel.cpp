@@ -34,7 +34,7 @@ bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention &&
 
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
   if (std::find(kLibraries.begin(), kLibraries.end(), name) != kLibraries.end())
-    return {name, NattenBackend::kHopperFna, true};
+    return {.name = name, .dense = true, .library = true, .longest_first = name == "fa3" || name == "fa4"};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
   if (name == kOwn) return {name, NattenBackend::kFlexFna, false, true};
   if (name == "fmha") {
@@ -80,7 +80,7 @@ std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device&
   std::optional<TimedKernel> best;
   CostOrigin origin = weakest;
   for (const TimedKernel& dense :
-       {TimedKernel{fmha_name(family), family, true}, TimedKernel{kCudnn, family, true}}) {
+       {TimedKernel{fmha_name(family), family, true}, TimedKernel{.name = kCudnn, .family = family, .dense = true, .library = true}}) {
     cell.kernel = dense.name;
     const auto found = costs_of_cell(cell, catalog);
     const auto* costs = std::get_if<KernelCosts>(&found);

@@ -16,6 +16,8 @@ struct TimedKernel {
   NattenBackend family = NattenBackend::kHopperFna;
   bool dense = false;
   bool in_place = false;  ///< reads tokens where they lie: no copies into tiles
+  bool library = false;   ///< a dense kernel that NATTEN does not run
+  bool longest_first = false;  ///< takes Q tiles of a causal mask from the last
 };
 
 /// @throws UnknownName. `fmha` is that of the device's backend; natten_fmha() looks at sizes too.

@@ -1,6 +1,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/report/calibration_plan_report.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
@@ -12,8 +13,12 @@
 namespace natten_sim::cli {
 namespace {
 
+constexpr std::int64_t kSuggestions = 3, kPlanned = 6;
+
 struct CalibrateFlags {
   std::string runs;  ///< CSV file
+  bool plan = false;
+  std::optional<std::string> script;
   std::optional<std::string> kernel;
   std::optional<std::string> device;
   std::int64_t head_dim = 128;
@@ -23,7 +28,7 @@ struct CalibrateFlags {
   std::optional<DecimalMark> decimal;
   std::string source;
   std::optional<std::string> save;
-  std::int64_t suggestions = 3;
+  std::optional<std::int64_t> suggestions;
   CatalogFiles files;
   OutputFlags output;
 };
@@ -34,6 +39,10 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.positional(
       "runs", &F::runs,
       {.help = "CSV file of measured runs (data/kernel-runs has two), or a recording of validate"});
+  rows.add("--plan", &F::plan,
+           {.help = "Say which runs of --kernel on --device tell most, before any is measured; --csv makes their table"});
+  rows.add("--script", &F::script,
+           {.value = "FILE", .help = "With --plan: write a Python script that measures the runs", .echo = Echo::kNever});
   rows.add("--kernel", &F::kernel,
            {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .."});
   rows.add("--device", &F::device,
@@ -57,7 +66,9 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--save", &F::save,
            {.value = "FILE", .help = "Write the costs to FILE, for --costs", .echo = Echo::kNever});
   rows.add("--suggestions", &F::suggestions,
-           {.value = "N", .help = "Further runs to suggest for each pass [default]", .range = {0, 20}});
+           {.value = "N",
+            .help = "Further runs to suggest for each pass, 0..20 [3; with --plan 6]",
+            .range = {0, 20}});
   rows.group("Measured runs and costs");
   rows.include(catalog_rows(), &F::files);
   rows.include(conclusion_rows(), &F::output);
@@ -75,9 +86,31 @@ AnswerBody render_calibration(const CalibrateFlags& flags, const study::Calibrat
   return JsonAnswer("calibrate", calibrate_rows().echo(flags), std::move(result));
 }
 
+int run_plan(const CalibrateFlags& flags, const study::Context& context, Reply& reply) {
+  if (!flags.runs.empty())
+    throw InvalidParameter("runs", flags.runs, "no file: " + mention("plan") + " comes before any run");
+  if (!flags.kernel) throw InvalidParameter("kernel", "none", "the kernel that is to be measured");
+  if (!flags.device) throw InvalidParameter("device", "none", "the device that is to be measured (see list devices)");
+  study::CalibrationPlanQuestion question{.kernel = *flags.kernel, .device = *flags.device};
+  question.head_dim = flags.head_dim;
+  question.dtype = flags.dtype;
+  question.runs = static_cast<std::size_t>(flags.suggestions.value_or(kPlanned));
+  const study::CalibrateAnswer plan = study::plan_calibration(question, context);
+  if (flags.script) write_file(*flags.script, report::calibration_plan_script(plan));
+  const auto body = [&]() -> AnswerBody {
+    if (flags.output.csv) return report::calibration_plan_csv(plan);
+    if (!flags.output.json) return report::calibration_plan_text(plan, context);
+    return JsonAnswer("calibrate", calibrate_rows().echo(flags), report::calibrate_result(plan, context));
+  };
+  put_answer(flags.output, reply, body());
+  return kExitDone;
+}
+
 int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   CalibrateFlags flags = given;
   const study::Context context = make_context(flags.files);
+  if (flags.plan) return run_plan(flags, context, reply);
+  if (flags.script) throw InvalidParameter("script", *flags.script, "a plan: " + mention("plan"));
   if (flags.runs.empty())
     throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");
   if (flags.source.empty()) flags.source = flags.runs;
@@ -92,7 +125,7 @@ int run_calibrate(const CalibrateFlags& given, Reply& reply) {
     validate::add_measured_times(read_text("times", *flags.times), *flags.times, flags.ncu_kernel,
                                  question.runs, flags.decimal);
   question.source = flags.source;
-  question.suggestions = static_cast<std::size_t>(flags.suggestions);
+  question.suggestions = static_cast<std::size_t>(flags.suggestions.value_or(kSuggestions));
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
@@ -108,10 +141,11 @@ Command calibrate_command() {
                   .summary = "Fit what the tiles of an attention kernel cost, from a few measured times"};
   command.group = kMeasuredCommands;
   command.examples = {"natten-sim calibrate data/kernel-runs/natten-h200.csv",
+                      "natten-sim calibrate --plan --kernel cudnn --device a100 --script measure.py",
                       "natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save costs.json",
                       "natten-sim count -i 30 48 80 -w 18 24 24 -d 128 --device h100 --costs costs.json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
-  bind(command, calibrate_rows().essentials({"kernel", "device", "times", "save", "suggestions", "json"}), run_calibrate);
+  bind(command, calibrate_rows().essentials({"plan", "kernel", "device", "times", "save", "suggestions", "json"}), run_calibrate);
   return command;
 }
 

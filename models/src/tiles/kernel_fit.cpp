@@ -8,6 +8,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/fit/levenberg_marquardt.hpp>
 #include <natten_sim/models/tiles/kernel_fit.hpp>
+#include <natten_sim/models/tiles/prior_fit.hpp>
 
 namespace natten_sim {
 namespace {
@@ -70,8 +71,7 @@ class CostModel {
 
   [[nodiscard]] std::vector<double> residuals(const std::vector<MeasuredLaunch>& runs,
                                               const std::vector<double>& given) const {
-    std::vector<double> factors = given;
-    for (double& factor : factors) factor = std::max(factor, 1e-3);
+    const std::vector<double> factors = bounded(given);
     const PassCosts tried = costs(factors);
     std::vector<double> values;
     for (const MeasuredLaunch& run : runs) {
@@ -90,7 +90,7 @@ class CostModel {
     problem.observed.assign(runs.size() + priors_.size(), 0.0);
     problem.starts = {std::vector<double>(size(), 1.0)};
     problem.derivative_step = 1e-4;
-    return levenberg_marquardt(problem).parameters;
+    return bounded(levenberg_marquardt(problem).parameters);
   }
 
   /// Derivatives of `values(factors)` in the logarithms of the factors.
@@ -111,6 +111,13 @@ class CostModel {
   }
 
  private:
+  /// No cost is below a thousandth of what is expected of it: residuals do not tell what is less.
+  [[nodiscard]] static std::vector<double> bounded(std::vector<double> factors) {
+    constexpr double kLeast = 1e-3;
+    for (double& factor : factors) factor = std::max(factor, kLeast);
+    return factors;
+  }
+
   void take_priors(const std::vector<CostPrior>& priors) {
     for (std::size_t i = 0; i < kCosts; ++i) {
       const auto found = std::find_if(priors.begin(), priors.end(),
@@ -180,6 +187,22 @@ CostFit fit_costs(const std::vector<MeasuredLaunch>& runs, const std::vector<Cos
                                          .ldlt()
                                          .solve(Eigen::MatrixXd::Identity(jacobian.cols(), jacobian.cols()));
   fit.covariance.assign(covariance.data(), covariance.data() + covariance.size());  // symmetric
+  return fit;
+}
+
+CostFit prior_fit(const PassCosts& costs, const std::vector<CostPrior>& priors) {
+  constexpr double kDeviationsOfInterval = 1.645;  // 90% of a normal distribution
+  CostFit fit;
+  fit.costs = costs;
+  std::vector<double> deviations = {std::log1p(costs.evidence.interval) / kDeviationsOfInterval};
+  for (const char* name : kNames) {
+    for (const CostPrior& prior : priors) {
+      if (prior.name == name) deviations.push_back(prior.spread);
+    }
+  }
+  fit.covariance.assign(deviations.size() * deviations.size(), 0.0);
+  for (std::size_t i = 0; i < deviations.size(); ++i)
+    fit.covariance[i * (deviations.size() + 1)] = deviations[i] * deviations[i];
   return fit;
 }
 

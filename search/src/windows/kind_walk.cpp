@@ -6,6 +6,8 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 
+#include "windows/time_limit.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -35,7 +37,9 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.axes = axes;
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
-  if (work.ctas > pass.most_simulated) {
+  if (share_of_cta(pass) < 1) {
+    work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
+  } else if (work.ctas > pass.most_simulated) {
     // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
     work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
   } else {

@@ -73,8 +73,8 @@ PassBound bound_of_longest(const SearchSpace& space, const TileChoice& choice, c
   bound.fixed_ms = 1e-3 * pass.costs.launch_us;
   const double ctas = launched_tiles(space, tiles, pass) * static_cast<double>(pass.repeats);
   if (pass.family == NattenBackend::kCutlassFna || ctas > pass.most_simulated) return bound;
-  bound.fixed_ms += 1e-3 * pass.costs.cta_us;
-  bound.tile_ms = 1e-3 * pass.costs.unmasked_tile_us;
+  bound.fixed_ms += share_of_cta(pass) * 1e-3 * pass.costs.cta_us;
+  bound.tile_ms = share_of_cta(pass) * 1e-3 * pass.costs.unmasked_tile_us;
   bound.dense_ms = bound.tile_ms * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }

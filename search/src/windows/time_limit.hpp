@@ -27,4 +27,10 @@ namespace natten_sim {
 /// kernels mask tile by tile.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
 
+/// Share of what a walked tile takes that one CTA takes at least. FlexAttention's backward pass has CTAs of keys, with
+/// 4 of its 7 products, and others of queries.
+[[nodiscard]] inline double share_of_cta(const TimedPass& pass) noexcept {
+  return pass.walk == Walk::kBackward && pass.family == NattenBackend::kFlexFna ? 0.5 : 1.0;
+}
+
 }  // namespace natten_sim

@@ -1,4 +1,7 @@
 // What `calibrate --save` writes, `--costs` reads: whatever was measured, and however badly it fits.
+#include <cmath>
+#include <random>
+
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/study/calibrate.hpp>
 
@@ -35,6 +38,34 @@ TEST_CASE("costs whose interval is above their times are read as they were saved
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   REQUIRE(answer.entries.front().passes.front().evidence.interval > 1);
   check_round_trip(answer.entries);
+}
+
+TEST_CASE("random runs: what calibrate saves is read, and means the same") {
+  constexpr std::uint32_t seed = 39;
+  CAPTURE(seed);
+  std::mt19937 random(seed);
+  const auto below = [&](std::int64_t end) { return std::uniform_int_distribution<std::int64_t>(0, end - 1)(random); };
+  const study::Context context = study::default_context();
+  const char* kernels[] = {"cudnn", "fa2", "flexattention", "hopper-fna", "cutlass-fna"};
+  const char* devices[] = {"h100", "h200", "a100", "gb10"};
+  for (int sample = 0; sample < 8; ++sample) {
+    study::CalibrateQuestion question;
+    question.source = "made up";
+    question.suggestions = 0;
+    const char* kernel = kernels[below(5)];
+    const char* device = devices[below(4)];
+    const Walk pass = below(2) == 0 ? Walk::kForward : Walk::kBackward;
+    for (std::int64_t i = 0, runs = 1 + below(3); i < runs; ++i) {
+      KernelRun run = dense_run(kernel, 128 * (1 + below(64)), std::pow(10.0, static_cast<double>(below(12)) - 4));
+      run.device = device;
+      run.pass = pass;
+      run.window = {2 + below(run.input[0] - 1)};
+      if (below(2) == 0) run.rest_ms = static_cast<double>(1 + below(100));
+      if (below(3) == 0) run.perm_q_ms = std::pow(10.0, static_cast<double>(below(12)) - 6);
+      question.runs.push_back(run);
+    }
+    check_round_trip(study::calibrate(question, context).entries);
+  }
 }
 
 }  // namespace saved_costs_test

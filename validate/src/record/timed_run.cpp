@@ -57,8 +57,9 @@ std::vector<Parameter> TimedRunCase::parameters() const {
   std::vector<Parameter> all = {{"kernel", family}};
   if (family != "flex") all.push_back({"runs", run.kernel});
   if (run.batch != 1) all.push_back({"batch", run.batch});
-  all.insert(all.end(), {{"heads", run.heads},
-                         {"head_dim", run.head_dim},
+  all.push_back({"heads", run.heads});
+  if (run.heads_kv > 0) all.push_back({"heads_kv", run.heads_kv});
+  all.insert(all.end(), {{"head_dim", run.head_dim},
                          {"dtype", to_string(run.dtype)},
                          {"input", to_string(run.input)},
                          {"window", to_string(run.window)},
@@ -80,7 +81,12 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
       context().catalog.costs_of(asked.kernel, device.name, asked.head_dim, asked.dtype);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(asked.pass);
   if (pass == nullptr) return {};
-  const std::string key = key_of_run(asked);
+  KernelRun named = asked;  // a dense kernel's tiles are its own, whatever the point says
+  if (run.input.rank() == 1 && run.window == run.input) {
+    named.q_tile = {pass->q_tile_tokens};
+    named.kv_tile = {pass->kv_tile_tokens};
+  }
+  const std::string key = key_of_run(named);
   const std::vector<std::string>& fitted = pass->evidence.fitted;
   const bool is_fitted = std::find(fitted.begin(), fitted.end(), key) != fitted.end();
   std::vector<Prediction> predictions;
@@ -105,14 +111,15 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
 }
 
 std::vector<std::string> timed_run_parameters() {
-  return {"batch",    "heads",  "head_dim", "dtype",   "input", "window",  "stride",
-          "dilation", "causal", "q_tile",   "kv_tile", "pass",  "schedule", "rest_us"};
+  return {"batch",    "heads",  "heads_kv", "head_dim", "dtype", "input",    "window", "stride",
+          "dilation", "causal", "q_tile",   "kv_tile",  "pass",  "schedule", "rest_us"};
 }
 
 KernelRun read_timed_run(const StrictObject& fields, const std::string& kernel) {
   KernelRun run{.kernel = kernel, .device = ""};
   run.batch = fields.integer_or("batch", 1, {1, 1 << 16});
   run.heads = fields.integer_or("heads", 1, {1, 1 << 16});
+  run.heads_kv = fields.integer_or("heads_kv", 0, {0, 1 << 16});
   run.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
   run.dtype = parse_name<Dtype>(fields.text_or("dtype", "bf16"));
   run.input = read_extents(fields, "input");

@@ -76,6 +76,8 @@ struct PassCosts {
   Walk pass = Walk::kForward;
   std::int64_t q_tile_tokens = 0, kv_tile_tokens = 0;  ///< of the pairs that the times are for
   std::int64_t ctas_per_sm = 1;  ///< at once, each as slow as with the others beside it
+  /// What a CTA alone on its SM gets of the rate that all of them have together; 0: its usual share.
+  double lone_share = 0;
   double unmasked_tile_us = 0;
   double bounds_masked_tile_us = 0;
   std::array<double, 3> masked_tile_us = {};  ///< in layouts of 1, 2 and 3 axes

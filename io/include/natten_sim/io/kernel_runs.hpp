@@ -23,6 +23,7 @@ struct KernelRun {
   Extents q_tile, kv_tile;
   KernelSchedule schedule = KernelSchedule::kCooperative;
   std::int64_t batch = 1, heads = 1;
+  std::int64_t heads_kv = 0;  ///< 0: as many as heads
   std::int64_t head_dim = 128;
   Dtype dtype = Dtype::kBf16;
   std::optional<double> ms;                                  ///< median; none: still to be filled in
@@ -39,7 +40,7 @@ struct KernelRun {
 [[nodiscard]] std::string key_of_run(const KernelRun& run);
 
 /// CSV with a header. Columns: kernel, device, pass (forward, backward), input, window, stride, dilation,
-/// causal, q_tile, kv_tile, schedule, batch, heads, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
+/// causal, q_tile, kv_tile, schedule, batch, heads, heads_kv, head_dim, dtype, ms, min_ms, max_ms, perm_q_ms,
 /// perm_kv_ms, unperm_o_ms, unperm_lse_ms, natten, copied_by (natten, pytorch), rest_ms; also layout for
 /// input, median_ms for ms, sched for schedule, and op (fwd, bwd, fmha) for pass and kernel. Only input,
 /// window, q_tile and kv_tile are required; an empty cell and a column that is absent take the value of

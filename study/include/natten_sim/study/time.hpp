@@ -24,6 +24,10 @@ struct CtaWork {
   double share = 1;
 };
 
+/// Share of a pair's time that FlexAttention's CTAs of keys take backward, which make dK and dV; those of queries, which
+/// make dQ, take the rest. They multiply 4 of the 7 products.
+inline constexpr double kShareOfKeyCtas = 4.0 / 7;
+
 /// How many milliseconds does one pass of a kernel take? What `count` says of the same problem is this.
 struct TimeQuestion {
   /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,

@@ -1,0 +1,219 @@
+#include "timed_launch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <natten_sim/core/cancellation.hpp>
+#include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
+#include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/sim/tiles/shared_sm.hpp>
+
+namespace natten_sim::study {
+namespace {
+
+/// How often the visits of one head are made.
+std::int64_t repeats_of(const TimeQuestion& question) {
+  return checked_multiply(question.sizes.batch, question.sizes.heads, "heads") / question.ctas_heads;
+}
+
+/// Of libraries: masks run on tiles that the diagonal cuts, in both passes.
+KernelVisits causal_library_visits(std::int64_t tokens, const PassCosts& costs) {
+  const bool forward = costs.pass == Walk::kForward;
+  const AxisTiles tiles = forward ? AxisTiles{costs.q_tile_tokens, costs.kv_tile_tokens}
+                                  : AxisTiles{costs.kv_tile_tokens, costs.q_tile_tokens};
+  const AxisCount count = count_axis({tokens, tokens, 1, 1, true}, tiles, KvTiling::kStatic, costs.pass);
+  return {.launched_tiles = count.walked_tiles,
+          .visited_tiles = count.visited_tiles,
+          .unmasked_tiles = count.full_tiles,
+          .masked_tiles = count.visited_tiles - count.full_tiles};
+}
+
+KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+  const std::int64_t tokens = product(input_of(question.mask), "tokens");
+  const bool causal = kernel.dense && is_causal_sequence(question);
+  if (causal && kernel.library) return causal_library_visits(tokens, costs);
+  return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
+                     checked_add(tokens, question.additional_keys, "tokens"), causal, question.pass);
+}
+
+KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+  if (kernel.dense || flattens(question, kernel)) return dense_visits(question, kernel, costs);
+  if (question.visits) return *question.visits;
+  NattenProblem problem{.mask = question.mask, .backend = kernel.family, .tiles = question.tiles};
+  problem.fmha.family = kernel.family;
+  problem.fmha.q_tile = costs.q_tile_tokens;
+  problem.fmha.kv_tile = costs.kv_tile_tokens;
+  problem.pass = question.pass;
+  problem.kernel_alone = true;
+  return natten_visits(problem).attention;
+}
+
+/// Times of one head's CTAs in launch order, when tiles of a launch that masks all alike take the mean.
+class CtaTimes {
+ public:
+  CtaTimes(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs, const LaunchWork& work)
+      : question_(question), kernel_(kernel), costs_(costs), masked_us_(costs.masked_tile_us[work.axes - 1]) {
+    // FlexAttention masks tile by tile; dense kernels where some tiles of the launch are not masked.
+    mixed_ = kernel.family == NattenBackend::kFlexFna || (kernel.dense && work.unmasked_tiles > 0);
+    tile_us_ = (work.unmasked_tiles * costs.unmasked_tile_us +
+                work.bounds_masked_tiles * costs.bounds_masked_tile_us + work.masked_tiles * masked_us_) /
+               std::max(1.0, work.tiles());
+  }
+
+  [[nodiscard]] std::vector<double> list() const {
+    std::vector<double> times;
+    if (question_.ctas) {
+      for (const CtaWork& cta : *question_.ctas) add(cta.visits, cta.share, times);
+    } else if (question_.pass == Walk::kBackward && kernel_.family == NattenBackend::kFlexFna && !kernel_.in_place) {
+      add(question_.mask, question_.tiles, Walk::kBackward, kShareOfKeyCtas, times);
+      add(question_.mask, question_.tiles, Walk::kForward, 1 - kShareOfKeyCtas, times);
+    } else if (kernel_.dense) {
+      add(question_.mask, {{costs_.q_tile_tokens}, {costs_.kv_tile_tokens}}, question_.pass, 1, times);
+      if (kernel_.longest_first && question_.pass == Walk::kForward) std::reverse(times.begin(), times.end());
+    } else {
+      add(question_.mask, question_.tiles, question_.pass, 1, times);
+    }
+    return times;
+  }
+
+ private:
+  void add(const NeighborhoodMask& mask, const TilePair& tiles, Walk walk, double share,
+           std::vector<double>& times) const {
+    for (const CtaVisits& cta : list_ctas(mask, tiles, kernel_.family, walk)) add(cta, share, times);
+  }
+  void add(const CtaVisits& cta, double share, std::vector<double>& times) const {
+    poll();
+    const auto all = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
+    const double tiles_us = mixed_ ? full * costs_.unmasked_tile_us + (all - full) * masked_us_ : all * tile_us_;
+    times.push_back(share * (costs_.cta_us + tiles_us));
+  }
+
+  const TimeQuestion& question_;
+  const TimedKernel& kernel_;
+  const PassCosts& costs_;
+  double masked_us_ = 0, tile_us_ = 0;
+  bool mixed_ = false;
+};
+
+/// The longest worker's load in mean CTAs, CTA by CTA.
+double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
+                       const LaunchWork& work, std::int64_t sms) {
+  const std::int64_t repeats = repeats_of(question);
+  const std::vector<double> times = CtaTimes(question, kernel, costs, work).list();
+  const double even = work.ctas / static_cast<double>(work.workers);
+  if (costs.lone_share > 0 && costs.ctas_per_sm > 1) {
+    const double busy_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(repeats);
+    const double makespan_us = run_shared(times, repeats, {sms, costs.ctas_per_sm, costs.lone_share});
+    return busy_us > 0 ? even * makespan_us * static_cast<double>(work.workers) / busy_us : 0;
+  }
+  const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
+  return run.busy > 0 ? run.makespan / run.busy * even : 0;
+}
+
+/// PyTorch's FlashAttention-2 forward gives each Q tile of few to several CTAs, by this rule of its public source
+/// (aten/src/ATen/native/transformers/cuda/flash_attn/flash_api.cpp): Q tiles of 64 rows, and the least number of
+/// splits of the keys whose last wave of two CTAs an SM is at least 0.85 times as full as the best's; one where Q
+/// tiles fill 0.8 of a wave.
+std::int64_t splits_of(std::int64_t q_tiles, std::int64_t slots, std::int64_t key_blocks) {
+  constexpr double kFull = 0.8, kNearBest = 0.85;
+  constexpr std::int64_t kMost = 128;
+  if (static_cast<double>(q_tiles) >= kFull * static_cast<double>(slots)) return 1;
+  const std::int64_t most = std::min({kMost, slots, key_blocks});
+  std::vector<double> efficiency(static_cast<std::size_t>(most) + 1, 0.0);
+  for (std::int64_t splits = 1; splits <= most; ++splits) {
+    const bool same = splits > 1 && ceil_divide(key_blocks, splits) == ceil_divide(key_blocks, splits - 1);
+    const double waves = static_cast<double>(q_tiles * splits) / static_cast<double>(slots);
+    if (!same) efficiency[static_cast<std::size_t>(splits)] = waves / std::ceil(waves);
+  }
+  const double best = *std::max_element(efficiency.begin(), efficiency.end());
+  for (std::int64_t splits = 1; splits <= most; ++splits) {
+    if (efficiency[static_cast<std::size_t>(splits)] >= kNearBest * best) return splits;
+  }
+  return 1;
+}
+
+/// Its launch with several CTAs a Q tile, and the kernel that adds up what they found; none: it has one.
+/// `pace`: what a pair of tokens takes there over what it takes in the usual kernel.
+std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassCosts& costs, LaunchWork work,
+                                       std::int64_t sms, double pace) {
+  constexpr std::int64_t kRows = 64, kSlotsOfSm = 2;
+  const std::int64_t tokens = product(input_of(question.mask), "tokens");
+  const std::int64_t keys = question.sizes.head_dim <= 64 ? 256 : question.sizes.head_dim <= 128 ? 128 : 64;
+  const std::int64_t q_tiles = ceil_divide(tokens, kRows), key_blocks = ceil_divide(tokens, keys);
+  const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
+  if (q_tiles > kMostSimulated / repeats) return std::nullopt;
+  const std::int64_t splits = splits_of(q_tiles * repeats, kSlotsOfSm * sms, key_blocks);
+  if (splits == 1) return std::nullopt;
+  const std::int64_t of_split = ceil_divide(key_blocks, splits);
+  const double block_us = pace * costs.unmasked_tile_us * static_cast<double>(kRows * keys) /
+                          static_cast<double>(costs.q_tile_tokens * costs.kv_tile_tokens);
+  std::vector<double> times;
+  for (std::int64_t split = 0; split < splits; ++split) {
+    for (std::int64_t tile = 0; tile < q_tiles; ++tile) {
+      const std::int64_t end = is_causal_sequence(question) ? ceil_divide(std::min(tokens, (tile + 1) * kRows), keys) : key_blocks;
+      const std::int64_t blocks = std::clamp<std::int64_t>(end - split * of_split, 0, of_split);
+      times.push_back(costs.cta_us / 2 + static_cast<double>(blocks) * block_us);
+    }
+  }
+  const double lone_share = costs.lone_share > 0 ? costs.lone_share : 1.0 / kSlotsOfSm;  // not known: its usual one
+  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, lone_share}) + costs.launch_us;
+  work.ctas = static_cast<double>(splits * q_tiles * repeats);
+  const double masked_us = costs.masked_tile_us[0];
+  const double busy_us = work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
+                         work.masked_tiles * masked_us + work.ctas * costs.cta_us;
+  work.waves = work.ctas * makespan_us / busy_us;
+  return work;
+}
+
+}  // namespace
+
+bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {
+  if (question.ctas || kernel.dense || kernel.in_place || kernel.family != NattenBackend::kFlexFna) return false;
+  return std::all_of(question.mask.begin(), question.mask.end(),
+                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
+}
+
+bool is_causal_sequence(const TimeQuestion& question) {
+  const NeighborhoodMask& mask = question.mask;
+  return mask.rank() == 1 && mask[0].causal && mask[0].window == mask[0].length && question.additional_keys == 0;
+}
+
+double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs) {
+  const auto at_once = static_cast<double>(costs.ctas_per_sm);
+  const double workers = static_cast<double>(sms) * at_once, rounds = std::floor(ctas / workers);
+  const double left = ctas - rounds * workers;
+  if (left <= 0) return rounds;
+  if (!(costs.lone_share > 0) || left > static_cast<double>(sms)) return rounds + 1;
+  return rounds + 1 / (at_once * costs.lone_share);
+}
+
+LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
+  const std::int64_t sms = device.sms->value;
+  const KernelVisits visits = visits_of(question, kernel, costs);
+  const std::int64_t repeats = repeats_of(question);
+  const bool causal = kernel.dense && is_causal_sequence(question);
+  LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
+  const bool even = (kernel.dense && !causal) || flattens(question, kernel);
+  const bool listed = kernel.family != NattenBackend::kCutlassFna &&
+                      (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
+                      checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
+  if (kernel.name == "fa2" && question.pass == Walk::kForward && question.additional_keys == 0) {
+    const std::vector<CostPrior> priors = context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
+    const auto pace = std::find_if(priors.begin(), priors.end(), [](const CostPrior& prior) { return prior.name == "split_pace"; });
+    const double split_pace = pace == priors.end() ? 1 : pace->value;
+    if (const auto split = split_launch(question, costs, work, sms, split_pace)) return *split;
+  }
+  work.waves = even     ? waves_of_equal(work.ctas, sms, costs)
+               : listed ? simulated_waves(question, kernel, costs, work, sms)
+                        : uneven_waves(work.ctas, work.workers, causal ? 2 : 1).estimate;
+  return work;
+}
+
+}  // namespace natten_sim::study
