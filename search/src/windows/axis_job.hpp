@@ -12,7 +12,8 @@ namespace natten_sim {
 struct WindowTask {
   std::int64_t window = 0;
   PerPass<long double> largest_cost = {0, 0};
-  PerPass<long double> most_longest = {0, 0};  ///< by the CTA with most
+  PerPass<long double> most_longest = {0, 0};   ///< by the CTA with most
+  PerPass<long double> most_shortest = {0, 0};  ///< by each CTA
 };
 
 /// Axes that agree in all of this share a table; `axis` is the first of them.

@@ -67,6 +67,7 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     if (walks_q && counts_visits(context.objective)) {
       const LeastVisited least = least_visited(mask, tiles);
       if (too_much(least.all, least.longest)) return std::nullopt;
+      if (static_cast<long double>(least.shortest) * times > task.most_shortest[index] * kBoundSlack) return std::nullopt;
     }
     if (constraints.fully_block_sparse && walk == Walk::kForward &&
         has_partial_tile_near_breaks(mask, tiles, kv_tiling))

@@ -65,7 +65,8 @@ struct TableRequest {
   AttendedBounds attended;     ///< of whole problems; options that cannot lie inside are left out
   std::optional<Ratio> limit;  ///< answers cost at most this; options that cannot be part of one are left out
   std::vector<CostLimit> choice_limits = {};  ///< instead: a limit of each tile choice of the space
-  std::vector<CostLimit> longest_limits = {};  ///< and of what the longest CTAs of each may visit; empty: none
+  std::vector<CostLimit> longest_limits = {};   ///< and of what the longest CTAs of each may visit; empty: none
+  std::vector<CostLimit> shortest_limits = {};  ///< and of what every CTA may; as many as longest_limits
   /// Of each choice, how many times as much an axis costs that NATTEN masks, all groups alike; empty: once.
   std::vector<PerPass<double>> masked_costs = {};
   LeaveOut leave_out = LeaveOut::kNothing;

@@ -150,13 +150,13 @@ LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles) {
   const std::int64_t of_window = ceil_divide(mask.window, tiles.streamed);
   const std::int64_t least = checked_multiply(q_tiles, of_window, "visited_tiles");
   const IntRange groups = unmoved_groups(mask);
-  if (groups.hi <= groups.lo) return {least, of_window};
+  if (groups.hi <= groups.lo) return {least, of_window, of_window};
   const bool wide = stride >= tiles.walked;  // then a Q tile has one boundary at most
   const std::int64_t boundaries = wide ? 1 : (tiles.walked - 1) / stride;
   const std::int64_t more = ceil_divide(mask.window + boundaries * stride, tiles.streamed) - of_window;
   const std::int64_t with_more =
       wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked);
-  return {least + more * with_more, with_more > 0 ? of_window + more : of_window};
+  return {least + more * with_more, with_more > 0 ? of_window + more : of_window, of_window};
 }
 
 PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,

@@ -80,7 +80,8 @@ struct ChoiceBounds {
 /// Bounds of what an axis visits forward.
 struct LeastVisited {
   std::int64_t all = 1;
-  std::int64_t longest = 1;  ///< by the Q tile with most
+  std::int64_t longest = 1;   ///< by the Q tile with most
+  std::int64_t shortest = 1;  ///< by each
 };
 
 /// No kernel visits less of an axis forward, found without counting: every Q tile streams a window's worth of keys, and

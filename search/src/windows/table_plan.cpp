@@ -97,7 +97,7 @@ class TablePlan {
     PerAxis<std::size_t> jobs;
     std::vector<AxisBounds> bounds;   // of each axis, under this choice
     std::vector<AxisBounds> longest;  // the same of the CTAs with most
-    std::optional<CostLimit> limit, longest_limit;
+    std::optional<CostLimit> limit, longest_limit, shortest_limit;
   };
 
   void add_choice(std::size_t index) {
@@ -108,7 +108,10 @@ class TablePlan {
     choice.tables.tile_choice = index;
     choice.tables.scale = cost_scale(space, context_.objective, tiles);
     choice.limit = limit_of(index, choice.tables.scale);
-    if (!context_.request.longest_limits.empty()) choice.longest_limit = context_.request.longest_limits[index];
+    if (!context_.request.longest_limits.empty()) {
+      choice.longest_limit = context_.request.longest_limits[index];
+      choice.shortest_limit = context_.request.shortest_limits[index];
+    }
     for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
       AxisJob wanted{.axis = axis, .tiles = {}, .windows = {}, .users = {}};
       for (std::size_t pass = 0; pass < context_.passes.size(); ++pass) {
@@ -167,7 +170,7 @@ class TablePlan {
   /// Largest costs of an option of `window` that any tile choice with this job has use for; negative: none.
   struct LargestCosts {
     PerPass<long double> all = {-1, -1};
-    PerPass<long double> longest = {-1, -1};
+    PerPass<long double> longest = {-1, -1}, shortest = {-1, -1};
   };
   [[nodiscard]] LargestCosts largest_costs(const AxisJob& job, std::int64_t window) const {
     LargestCosts largest;
@@ -184,9 +187,13 @@ class TablePlan {
       if (*std::min_element(all.begin(), all.end()) < 0) continue;
       const PerPass<long double> longest = useful_of(choice.longest, choice.longest_limit);
       if (*std::min_element(longest.begin(), longest.end()) < 0) continue;
+      // Bounds of the longest CTA that hold for the shortest too: see shortest_within.
+      const PerPass<long double> shortest = useful_of(choice.longest, choice.shortest_limit);
+      if (*std::min_element(shortest.begin(), shortest.end()) < 0) continue;
       for (std::size_t pass = 0; pass < all.size(); ++pass) {
         largest.all[pass] = std::max(largest.all[pass], all[pass]);
         largest.longest[pass] = std::max(largest.longest[pass], longest[pass]);
+        largest.shortest[pass] = std::max(largest.shortest[pass], shortest[pass]);
       }
     }
     return largest;
@@ -202,9 +209,9 @@ class TablePlan {
     }
     const IntRange strides = context_.space.stride[job.axis];
     const auto add = [&](std::int64_t window) {
-      const auto [all, longest] = largest_costs(job, window);
+      const auto [all, longest, shortest] = largest_costs(job, window);
       if (all[0] < 0) return;
-      job.windows.push_back({window, all, longest});
+      job.windows.push_back({window, all, longest, shortest});
       const std::int64_t count = std::min(strides.hi, window) - strides.lo + 1;
       job.options =
           checked_add(job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");

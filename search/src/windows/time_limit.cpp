@@ -66,17 +66,31 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
   return bound;
 }
 
-/// By what its longest CTA visits, where CTAs are simulated; else its visits take no time.
-PassBound bound_of_longest(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+/// By one CTA, or as many in a row as even waves have, where CTAs are simulated; else visits take no time.
+PassBound bound_of_rounds(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass, bool even) {
   const TilePair& tiles = tiles_of(choice, pass.walk);
   PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
   bound.fixed_ms = 1e-3 * pass.costs.launch_us;
   const double ctas = launched_tiles(space, tiles, pass) * static_cast<double>(pass.repeats);
   if (pass.family == NattenBackend::kCutlassFna || ctas > pass.most_simulated) return bound;
-  bound.fixed_ms += share_of_cta(pass) * 1e-3 * pass.costs.cta_us;
-  bound.tile_ms = share_of_cta(pass) * 1e-3 * pass.costs.unmasked_tile_us;
+  const double rounds = share_of_cta(pass) * (even ? even_waves(ctas, pass.workers) : 1);
+  bound.fixed_ms += 1e-3 * rounds * pass.costs.cta_us;
+  bound.tile_ms = 1e-3 * rounds * pass.costs.unmasked_tile_us;
   bound.dense_ms = bound.tile_ms * streamed_tiles(space, tiles, pass.walk);
   return bound;
+}
+
+/// By what its longest CTA visits.
+PassBound bound_of_longest(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+  return bound_of_rounds(space, choice, pass, false);
+}
+
+/// By what each CTA visits, and the most of them that a worker has; else by the longest, which is a CTA as well.
+PassBound bound_of_shortest(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
+  bool windows = pass.walk == Walk::kForward;
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
+    windows = windows && !space.causal[axis] && space.dilation[axis] == 1;
+  return bound_of_rounds(space, choice, pass, windows);
 }
 
 /// Loads of the passes, in proportion to their dense ones, that take `ms` together: where tangents are taken.
@@ -148,6 +162,11 @@ std::vector<CostLimit> visits_within(const SearchSpace& space, const TimeObjecti
 std::vector<CostLimit> longest_within(const SearchSpace& space, const TimeObjective& objective,
                                       const std::optional<double>& ms) {
   return limits_within(space, objective, ms, bound_of_longest);
+}
+
+std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjective& objective,
+                                       const std::optional<double>& ms) {
+  return limits_within(space, objective, ms, bound_of_shortest);
 }
 
 std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective) {

@@ -23,6 +23,11 @@ namespace natten_sim {
 [[nodiscard]] std::vector<CostLimit> longest_within(const SearchSpace& space, const TimeObjective& objective,
                                                     const std::optional<double>& ms);
 
+/// The same of every CTA, in forward passes without causality or dilation, where each visits a window at least: one
+/// worker has as many CTAs as even waves have.
+[[nodiscard]] std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjective& objective,
+                                                     const std::optional<double>& ms);
+
 /// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 where
 /// kernels mask tile by tile.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);

@@ -282,6 +282,7 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   wanted.from = 0.1, wanted.to = 0.3;
   wanted.choice_limits = visits_within(space, objective, within);
   wanted.longest_limits = longest_within(space, objective, within);
+  wanted.shortest_limits = shortest_within(space, objective, within);
   wanted.masked_costs = masked_costs(space, objective);
   const std::optional<SearchTables> tables =
       make_tables_if_few(space, asked, Objective::kMean, run, wanted, kMostOptions);

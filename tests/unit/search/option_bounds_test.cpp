@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "catch.hpp"
@@ -303,7 +304,7 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
 }
 
 TEST_CASE("no option visits less than its window and the boundaries of its stride groups make it") {
-  std::int64_t met = 0, longest_met = 0, above_windows = 0;
+  std::int64_t met = 0, longest_met = 0, shortest_met = 0, above_windows = 0;
   for (std::int64_t length = 1; length <= 24; ++length) {
     for (std::int64_t window = 1; window <= length; ++window) {
       for (std::int64_t stride = 1; stride <= window; ++stride) {
@@ -312,12 +313,20 @@ TEST_CASE("no option visits less than its window and the boundaries of its strid
           const AxisCount count = count_axis(mask, tiles, KvTiling::kStatic, Walk::kForward);
           const std::int64_t visited = count.visited_tiles, longest = count.max_tiles_per_walked_tile;
           const LeastVisited least = least_visited(mask, tiles);
-          if (least.all > visited || least.longest > longest) {
+          NeighborhoodMask alone;
+          alone.push_back(mask);
+          std::int64_t shortest = longest;
+          for (const CtaVisits& cta :
+               list_ctas(alone, {{tiles.walked}, {tiles.streamed}}, NattenBackend::kHopperFna, Walk::kForward))
+            shortest = std::min(shortest, cta.tiles);
+          if (least.all > visited || least.longest > longest || least.shortest > shortest) {
             CAPTURE(length, window, stride, tiles.walked, tiles.streamed, least.all, visited, least.longest, longest);
+            CAPTURE(least.shortest, shortest);
             FAIL("less is visited");
           }
           met += least.all == visited;
           longest_met += least.longest == longest;
+          shortest_met += least.shortest == shortest;
           above_windows += least.all > ceil_divide(length, tiles.walked) * ceil_divide(window, tiles.streamed);
         }
       }
@@ -325,6 +334,7 @@ TEST_CASE("no option visits less than its window and the boundaries of its strid
   }
   CHECK(met > 1'000);
   CHECK(longest_met > 1'000);
+  CHECK(shortest_met > 1'000);
   CHECK(above_windows > 100);
 }
 
