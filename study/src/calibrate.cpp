@@ -9,6 +9,7 @@
 #include <natten_sim/study/cell_costs.hpp>
 
 #include "calibrated_copies.hpp"
+#include "flex_blocks.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -112,6 +113,15 @@ std::vector<TilePair> pairs_like(const KernelRun& like, const Backend& backend, 
   return pairs;
 }
 
+/// FlexAttention's blocks of any shape: those of as many tokens that suit the preset's first window.
+std::vector<TilePair> blocks_like(const KernelRun& like, const Preset& preset) {
+  if (preset.windows.empty()) return {};
+  TilingProblem open;
+  for (std::size_t axis = 0; axis < preset.layout.rank(); ++axis)
+    open.mask.push_back({preset.layout[axis], preset.windows.front().window[axis], 1, 1, false});
+  return {block_tiles(open, {product(like.q_tile, "q_tile"), product(like.kv_tile, "kv_tile")})};
+}
+
 /// Published windows of the preset, at their first and last stride.
 void add_windows(const Preset& preset, KernelRun run, const std::vector<TilePair>& pairs,
                  std::vector<KernelRun>& candidates) {
@@ -147,8 +157,11 @@ std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& cont
       if (kernel.dense) {
         add_dense(preset, run, candidates);
       } else {
-        const Backend& backend = context.catalog.backend(to_string(kernel.family));
-        add_windows(preset, run, pairs_like(like, backend, preset.layout.rank()), candidates);
+        const bool any_blocks = kernel.family == NattenBackend::kFlexFna;
+        add_windows(preset, run,
+                    any_blocks ? blocks_like(like, preset)
+                               : pairs_like(like, context.catalog.backend(to_string(kernel.family)), preset.layout.rank()),
+                    candidates);
       }
     }
   }
