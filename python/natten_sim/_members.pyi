@@ -68,8 +68,8 @@ class Kernel(Record):
     speedup: Final[Speedup]
     permutation_bytes: Final[int | None]
     permutation_ms: Final[float]
-    dense_ms: Final[float | None]
-    dense_rate: Final[str | None]
+    dense_ms: Final[float]
+    dense_rate: Final[str]
     speedup_with_permutation: Final[SpeedupWithPermutation | None]
     e2e_speedup: Final[E2eSpeedup]
 

@@ -80,7 +80,7 @@ CELLS = [("hopper-fna", "h200"), ("blackwell-fna", "b200"), ("cutlass-fna", "a10
 @pytest.mark.parametrize(("kernel", "device"), CELLS)
 @pytest.mark.parametrize("dtype", ["fp16", "fp32"])
 @pytest.mark.parametrize("head_dim", [64, 128])
-def test_count_and_time_answer_one_question_alike(kernel: str, device: str, dtype: str, head_dim: int) -> None:
+def test_count_and_time_answer_one_question_alike(kernel: str, device: str, dtype: Any, head_dim: int) -> None:
     """The same tiles where neither is given any, the same time, and the same refusal of a type."""
     for shape, window in (((30, 48, 80), (18, 24, 24)), ((64, 64), (16, 16)), ((4096,), (512,))):
         answers = []

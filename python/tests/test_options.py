@@ -37,6 +37,8 @@ REASONS: dict[str, str] = {
     "predictions": "a case of validate, whose predictions compare() shows",
 }
 UNLIKE: dict[tuple[str, str], str] = {
+    ("calibrate", "plan"): "python -m natten_sim.measure plans, runs and fits",
+    ("calibrate", "script"): "likewise",
     ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
 }
 

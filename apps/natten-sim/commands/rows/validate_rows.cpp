@@ -59,7 +59,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--ncu-kernel", &F::ncu_kernel,
            {.value = "TEXT", .help = "With --ncu-csv: only launches whose kernel name contains TEXT"});
   rows.add("--decimal", &F::decimal,
-           {.value = "MARK", .help = kDecimalHelp, .echo = Echo::kWhenSet});
+           {.value = "MARK", .help = kDecimalHelp});
   rows.add("--point", &F::point,
            {.value = "NAME=VALUE",
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
