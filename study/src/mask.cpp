@@ -131,10 +131,12 @@ void add_ctas(const BlockMask& mask, std::int64_t masks, bool by_q, double share
   }
 }
 
-std::shared_ptr<const Ctas> ctas_of(const BlockMask& mask, std::int64_t masks, Walk pass) {
+/// FlexAttention alone has CTAs of both kinds backward.
+std::shared_ptr<const Ctas> ctas_of(const MaskQuestion& question, const BlockMask& mask, Walk pass) {
   auto ctas = std::make_shared<Ctas>();
-  if (pass == Walk::kBackward) add_ctas(mask, masks, false, kShareOfKeyCtas, *ctas);
-  add_ctas(mask, masks, true, pass == Walk::kBackward ? 1 - kShareOfKeyCtas : 1, *ctas);
+  const bool backward = pass == Walk::kBackward, both = backward && question.kernel == "flexattention";
+  if (backward) add_ctas(mask, question.mask.masks, false, both ? kShareOfKeyCtas : 1, *ctas);
+  if (both || !backward) add_ctas(mask, question.mask.masks, true, both ? 1 - kShareOfKeyCtas : 1, *ctas);
   return ctas;
 }
 
@@ -159,7 +161,7 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   visits.unmasked_tiles = count.full;
   visits.masked_tiles = count.partial;
   asked.visits = visits;
-  const std::shared_ptr<const Ctas> ctas = ctas_of(mask, question.mask.masks, pass);
+  const std::shared_ptr<const Ctas> ctas = ctas_of(question, mask, pass);
   asked.ctas = ctas;
   asked.ctas_heads = question.mask.masks;
   TimeAnswer answer = time(asked, context);
@@ -210,7 +212,7 @@ BlockCount count_of(const MaskQuestion& question, const TilesOfRules& tiles, std
     if (length == 0) ++count.empty_rows;
   }
   count.mean_row = static_cast<double>(count.visited) / static_cast<double>(rows.size());
-  const std::shared_ptr<const Ctas> ctas = ctas_of(mask, question.mask.masks, Walk::kForward);
+  const std::shared_ptr<const Ctas> ctas = ctas_of(question, mask, Walk::kForward);
   for (const CtaWork& cta : *ctas) count.full += cta.visits.full;
   count.partial = count.visited - count.full;
   if (!question.device) return count;
