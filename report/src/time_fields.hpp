@@ -64,6 +64,10 @@ void write_time_details(const study::PassTime& time, Sink& sink) {
       fields.put("source", copies->source);
     });
   }
+  if (!time.mask_function.empty()) {
+    sink.put("mask_function", time.mask_function);
+    sink.put("mask_instructions", time.mask_instructions);
+  }
   if (!time.unmeasured.empty()) sink.put("unmeasured", time.unmeasured);
   sink.object("costs", [&](Sink& fields) { write_evidence(time.evidence, fields); });
 }

@@ -79,6 +79,9 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
   text += copies_text(time);
   text += fmt::format("\n  most of it: {}; {:.4g} waves, {:.3g} TFLOP/s; {}\n", time.limited_by, time.waves,
                       time.tflops_per_s, evidence_text(time.evidence));
+  if (!time.mask_function.empty())
+    text += fmt::format("  mask function of partial blocks: {}, {:.3g} instructions a pair\n", time.mask_function,
+                        time.mask_instructions);
   if (!time.unmeasured.empty()) text += "  " + time.unmeasured + "\n";
   return text;
 }

@@ -83,6 +83,8 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
       time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
   timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
   timed.rest_ms = question.rest_ms;
+  timed.mask_function = question.mask_function;
+  timed.mask_cost = question.mask_cost;
   if (pass && !pass->attention.dense && timed.kernel == name_of(pass->attention))
     timed.visits = pass->attention.visits;
   if (row_major) {

@@ -9,6 +9,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/mask_function.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/study/mask.hpp>
 
@@ -19,6 +20,8 @@ namespace {
 
 constexpr std::int64_t kOtherBlocks[] = {64, 128};
 constexpr std::int64_t kMostEdgeBlocks = 65536, kMostBlocks = std::int64_t{1} << 28;  // of block_mask.hpp
+/// FlashAttention-4's block-sparse kernel.
+constexpr const char* kFlash = "fa4";
 
 /// The rule as joined ones; none: tiles of its own.
 std::optional<JoinedMask> joined_of(const ScheduleMask& mask) {
@@ -90,8 +93,13 @@ MaskQuestion resolved(MaskQuestion question) {
     throw InvalidParameter(
         "heads", std::to_string(question.heads),
         "heads times batch a multiple of " + std::to_string(mask.masks) + ", the masks of the file");
-  if (question.kernel != "flexattention" && question.kernel != "gna")
-    throw InvalidParameter("kernel", question.kernel, "flexattention or gna, which take lists of blocks");
+  if (!question.heads_kv) question.heads_kv = question.heads;
+  if (question.heads % *question.heads_kv != 0)
+    throw InvalidParameter("heads-kv", std::to_string(*question.heads_kv),
+                           "a divisor of the heads (" + std::to_string(question.heads) + ")");
+  const auto takes = [&](const char* kernel) { return question.kernel == kernel; };
+  if (!takes("flexattention") && !takes(kFlash) && !takes("gna"))
+    throw InvalidParameter("kernel", question.kernel, "flexattention, fa4 or gna, which take lists of blocks");
   return question;
 }
 
@@ -143,6 +151,8 @@ std::shared_ptr<const Ctas> ctas_of(const MaskQuestion& question, const BlockMas
 TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
                    const Context& context) {
   if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
+  if (pass == Walk::kBackward && *question.heads_kv != question.heads)
+    return MissingTime{"backward times are of as many KV heads as heads"};
   TimeQuestion asked;
   asked.kernel = question.kernel;
   asked.device = *question.device;
@@ -151,10 +161,14 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.tiling = Tiling::kSingleDimensional;
   asked.pass = pass;
   asked.sizes.batch = question.batch;
-  asked.sizes.heads = asked.sizes.heads_kv = question.heads;
+  asked.sizes.heads = question.heads;
+  asked.sizes.heads_kv = *question.heads_kv;
   asked.sizes.head_dim = asked.sizes.head_dim_value = question.head_dim;
   asked.dtype = question.dtype;
   asked.rest_ms = question.rest_ms;
+  const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
+  asked.mask_cost = question.mask_cost;
+  if (joined && !asked.mask_cost && question.kernel != "gna") asked.mask_cost = mask_instructions(*joined);
   KernelVisits visits;
   visits.launched_tiles = pass == Walk::kForward ? mask.q_tiles : question.mask.masks * mask.kv_tiles;
   visits.visited_tiles = count.visited;
@@ -166,7 +180,9 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.ctas_heads = question.mask.masks;
   TimeAnswer answer = time(asked, context);
   auto* found = std::get_if<PassTime>(&answer);
-  if (found == nullptr || count.partial == 0) return answer;
+  if (found == nullptr) return answer;
+  if (asked.mask_cost && !question.mask_cost) found->mask_function = "rule";
+  if (asked.mask_cost || count.partial == 0) return answer;
   // The mask function may be cheaper than those that were timed: at best it costs nothing.
   Ctas unmasked = *ctas;
   for (CtaWork& cta : unmasked) cta.visits.full = cta.visits.tiles;
@@ -248,7 +264,7 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
   const bool rules = joined_of(question.mask.mask).has_value();
   if (rules) answer.pairs = tiles.pairs;
   answer.count = count_of(question, tiles, *question.q_tile, *question.kv_tile, context);
-  if (!rules) return answer;
+  if (!rules || question.kernel == kFlash) return answer;
   for (const std::int64_t q : kOtherBlocks) {
     for (const std::int64_t kv : kOtherBlocks) {
       if (q == *question.q_tile && kv == *question.kv_tile) continue;

@@ -171,6 +171,23 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
                  measurement(question, fmha_name(kernel.family))};
 }
 
+/// Costs with the question's mask function, which goes into `time` too.
+PassCosts with_mask_function(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
+                             const Device& device, PassTime& time) {
+  const bool given_blocks = kernel.library && question.ctas;
+  if (kernel.name != kFlexAttention && !given_blocks) {
+    if (question.mask_function || question.mask_cost)
+      throw InvalidParameter("mask-function", kernel.name, "the kernel flexattention, which evaluates one");
+    return costs;
+  }
+  const MaskFunction function = question.mask_function.value_or(MaskFunction::kTables);
+  if (given_blocks && !question.mask_cost) return costs;
+  time.mask_function = question.mask_cost ? "given" : to_string(function);
+  time.mask_instructions = question.mask_cost.value_or(mask_instructions(function, question.mask));
+  if (!question.mask_cost && function == MaskFunction::kTables) return costs;
+  return with_mask_instructions(costs, time.mask_instructions + (given_blocks ? kElementOfFlash : 0), device);
+}
+
 }  // namespace
 
 std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, const Context& context) {
@@ -228,9 +245,9 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const auto found = find_costs(question, kernel, device, context.catalog);
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
   const auto& costs = std::get<KernelCosts>(found);
-  const PassCosts& pass = *costs.costs_of(question.pass);
-  const LaunchWork work = work_of(question, pass, context);
   PassTime time;
+  const PassCosts pass = with_mask_function(question, kernel, *costs.costs_of(question.pass), device, time);
+  const LaunchWork work = work_of(question, pass, context);
   time.parts = launch_time(work, with_rest(pass, question.rest_ms));
   time.kernel_ms = time.parts.total_ms;
   const std::optional<double> added = additional_ms(question, kernel, device, context);
@@ -246,7 +263,9 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
     time.back_to_back_ms = time.total_ms - time.parts.total_ms + launch_time(work, with_rest(pass, 0.0)).total_ms;
   const double open =
       unmeasured_masking(work, pass, context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim));
-  double interval = std::hypot(pass.evidence.interval, open);
+  const bool other_mask = !time.mask_function.empty() && time.mask_function != to_string(MaskFunction::kTables);
+  const double by_mask = other_mask ? kMaskInterval * time.parts.masking_ms / time.parts.total_ms : 0;
+  double interval = std::hypot(pass.evidence.interval, open, by_mask);
   if (schedule_unmeasured(question, kernel, pass.evidence)) {
     // A persistent launch may hide a Q tile's prologue behind the one before.
     interval += time.parts.prologue_ms / time.parts.total_ms;

@@ -8,7 +8,6 @@
 namespace natten_sim::study {
 namespace {
 
-constexpr const char* kFlexAttention = "flexattention";
 /// Libraries' dense kernels, which NATTEN does not run.
 constexpr const char* kCudnn = "cudnn";
 constexpr std::array<const char*, 4> kLibraries = {kCudnn, "fa2", "fa3", "fa4"};

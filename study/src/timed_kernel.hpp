@@ -20,6 +20,9 @@ struct TimedKernel {
   bool longest_first = false;  ///< takes Q tiles of a causal mask from the last
 };
 
+/// FlexAttention by itself, as PyTorch compiles it.
+inline constexpr const char* kFlexAttention = "flexattention";
+
 /// @throws UnknownName. `fmha` is that of the device's backend; natten_fmha() looks at sizes too.
 [[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device);
 

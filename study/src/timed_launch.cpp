@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <numeric>
+#include <tuple>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -41,6 +43,7 @@ KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kerne
 }
 
 KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+  if (question.ctas) return *question.visits;
   if (kernel.dense || flattens(question, kernel)) return dense_visits(question, kernel, costs);
   if (question.visits) return *question.visits;
   NattenProblem problem{.mask = question.mask, .backend = kernel.family, .tiles = question.tiles};
@@ -112,6 +115,33 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
   }
   const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
   return run.busy > 0 ? run.makespan / run.busy * even : 0;
+}
+
+/// Blocks that are handed to a library's kernel, as its own tiles, of which they hold one or more: as many CTAs a block
+/// as it has tiles of those that walk, each with the tiles of the blocks that it visits.
+TimeQuestion in_own_tiles(TimeQuestion question, const PassCosts& costs) {
+  const std::int64_t q = question.tiles.q_tile[0], kv = question.tiles.kv_tile[0];
+  for (const auto& [name, block, tile] :
+       {std::tuple{"q-tile", q, costs.q_tile_tokens}, std::tuple{"kv-tile", kv, costs.kv_tile_tokens}}) {
+    if (block % tile != 0)
+      throw InvalidParameter(name, std::to_string(block),
+                             "a multiple of " + std::to_string(tile) + ", the tile of " + question.kernel);
+  }
+  const std::int64_t q_tiles = q / costs.q_tile_tokens, kv_tiles = kv / costs.kv_tile_tokens;
+  const bool forward = question.pass == Walk::kForward;
+  const std::int64_t walking = forward ? q_tiles : kv_tiles, walked = forward ? kv_tiles : q_tiles;
+  auto ctas = std::make_shared<std::vector<CtaWork>>();
+  for (CtaWork cta : *question.ctas) {
+    cta.visits.tiles *= walked;
+    cta.visits.full *= walked;
+    ctas->insert(ctas->end(), static_cast<std::size_t>(walking), cta);
+  }
+  question.ctas = ctas;
+  question.visits->launched_tiles *= walking;
+  for (std::int64_t KernelVisits::*count :
+       {&KernelVisits::visited_tiles, &KernelVisits::unmasked_tiles, &KernelVisits::masked_tiles})
+    (*question.visits).*count *= walking * walked;
+  return question;
 }
 
 /// PyTorch's FlashAttention-2 forward gives each Q tile of few to several CTAs, by this rule of its public source
@@ -191,16 +221,17 @@ double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs) {
   return rounds + 1 / (at_once * costs.lone_share);
 }
 
-LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const Context& context) {
-  const Device& device = context.catalog.device(question.device);
-  const TimedKernel kernel = timed_kernel(question.kernel, device);
+LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
+  const Device& device = context.catalog.device(asked.device);
+  const TimedKernel kernel = timed_kernel(asked.kernel, device);
+  const TimeQuestion question = kernel.library && asked.ctas ? in_own_tiles(asked, costs) : asked;
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const std::int64_t sms = device.sms->value;
   const KernelVisits visits = visits_of(question, kernel, costs);
   const std::int64_t repeats = repeats_of(question);
   const bool causal = kernel.dense && is_causal_sequence(question);
   LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
-  const bool even = (kernel.dense && !causal) || flattens(question, kernel);
+  const bool even = (kernel.dense && !causal && !question.ctas) || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;

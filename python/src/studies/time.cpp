@@ -53,7 +53,7 @@ Keywords<AskedTime> time_keywords() {
   rows.add("input", within(setting, &study::Setting::input), "Token layout, one size per axis, 1 to 3 axes");
   rows.include(take({"window", "stride", "dilation", "causal", "cyclic", "q_tile", "kv_tile"}), &AskedTime::count);
   rows.add("phase", &AskedTime::pass, "forward or backward [default]");
-  return rows.include(take({"kernel_schedule", "rest_ms", "batch_size", "heads", "heads_kv", "head_dim", "dim_value",
+  return rows.include(take({"kernel_schedule", "rest_ms", "mask_function", "mask_cost", "batch_size", "heads", "heads_kv", "head_dim", "dim_value",
                             "dtype", "add_kv", "natten"}),
                       &AskedTime::count);
 }
@@ -97,6 +97,8 @@ TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   question.natten = setting.natten;
   question.additional_keys = setting.add_kv;
   question.rest_ms = count.rest_ms;
+  question.mask_function = count.mask_function;
+  question.mask_cost = count.mask_cost;
   return study::resolved(question, context);
 }
 

@@ -120,28 +120,104 @@ TEST_CASE("the longest row decides how long one head takes on more SMs than it h
   CHECK(causal.kernel_ms <= 1.05 * full.kernel_ms);
 }
 
-TEST_CASE("an interval begins where the mask function costs nothing") {
+/// Blocks on the diagonal, all of one kind.
+MaskQuestion diagonal_blocks(std::int32_t blocks, TileWork work) {
+  BlockMask mask{blocks, blocks, {}};
+  mask.work.resize(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(blocks));
+  for (std::int32_t block = 0; block < blocks; ++block)
+    mask.work.set(static_cast<std::size_t>(block) * static_cast<std::size_t>(blocks + 1), work);
+  MaskQuestion question;
+  question.mask.mask.rule = mask;
+  question.device = "h200";
+  question.heads = 16;
+  question.head_dim = 128;
+  return question;
+}
+
+TEST_CASE("of blocks from a file nothing tells the mask function: the interval begins where it costs nothing") {
+  const PassTime masked = pass_of(count_mask(diagonal_blocks(50, TileWork::kPartial), context()).count.forward);
+  const PassTime open = pass_of(count_mask(diagonal_blocks(50, TileWork::kFull), context()).count.forward);
+  CHECK(masked.low_ms == Approx(open.low_ms));
+  CHECK(masked.total_ms > open.total_ms);
+  CHECK(masked.mask_function == "tables");
+}
+
+TEST_CASE("a rule's comparisons are counted: 2 each, and what a document's number takes to read") {
+  const std::int64_t tokens = 6400;
+  const auto cost_of = [&](JoinedMask mask) {
+    MaskQuestion question = asked(FullMask{}, tokens);
+    question.mask.mask.rule = std::move(mask);
+    question.device = "h200";
+    question.head_dim = 128;
+    const PassTime time = pass_of(count_mask(question, context()).count.forward);
+    CHECK(time.mask_function == "rule");
+    return time.mask_instructions;
+  };
+  const DocumentMask documents{std::vector<std::int64_t>(64, 100)};
+  CHECK(cost_of({{{CausalMask{}}}}) == 2);
+  CHECK(cost_of({{{SlidingWindowMask{100, 5}}}}) == 4);
+  CHECK(cost_of({{{documents, CausalMask{}}}}) == 5);
+  CHECK(cost_of({{{CausalMask{}}, {PrefixMask{77}}}}) == 4);
+}
+
+TEST_CASE("a mask function of one's own takes as long as its instructions say") {
   MaskQuestion question = asked(DocumentMask{std::vector<std::int64_t>(64, 100)}, 6400);
   question.device = "h200";
   question.heads = 16;
   question.head_dim = 128;
-  const BlockCount masked = count_mask(question, context()).count;
-  REQUIRE(masked.full == 0);
-  // The same blocks, full: a file can say so.
-  BlockMask full{static_cast<std::int32_t>(masked.q_tiles), static_cast<std::int32_t>(masked.kv_tiles), {}};
-  full.work.resize(static_cast<std::size_t>(masked.q_tiles * masked.kv_tiles));
-  for (std::int64_t document = 0; document < 64; ++document) {
-    for (std::int64_t q = 100 * document / 128; q <= (100 * document + 99) / 128; ++q)
-      for (std::int64_t kv = 100 * document / 128; kv <= (100 * document + 99) / 128; ++kv)
-        full.work.set(static_cast<std::size_t>(q * masked.kv_tiles + kv), TileWork::kFull);
+  const auto time = [&](double instructions) {
+    question.mask_cost = instructions;
+    return pass_of(count_mask(question, context()).count.forward);
+  };
+  const PassTime free = time(0), ten = time(10), twenty = time(20);
+  CHECK(free.parts.masking_ms == Approx(0).margin(1e-9));
+  CHECK(twenty.parts.masking_ms == Approx(2 * ten.parts.masking_ms));
+  CHECK(ten.mask_function == "given");
+}
+
+TEST_CASE("FlashAttention-4 takes blocks of its tiles, and walks those of larger blocks one by one") {
+  const auto time_of = [&](MaskQuestion question, std::int64_t block) {
+    question.kernel = "fa4";
+    question.q_tile = question.kv_tile = block;
+    question.backprop = true;
+    return count_mask(question, context()).count;
+  };
+  MaskQuestion full = asked(FullMask{}, 8192);
+  full.device = "h200";
+  full.heads = 16;
+  full.head_dim = 128;
+  TimeQuestion dense{.kernel = "fa4", .device = "h200"};
+  dense.mask = {{8192, 8192, 1, 1, false}};
+  dense.sizes.heads = dense.sizes.heads_kv = 16;
+  dense.sizes.head_dim = dense.sizes.head_dim_value = 128;
+  for (const std::int64_t block : {128, 256}) {
+    const BlockCount count = time_of(full, block);
+    for (const auto& [pass, answer] : {std::pair{Walk::kForward, count.forward}, std::pair{Walk::kBackward, count.backward}}) {
+      dense.pass = pass;
+      const PassTime whole = std::get<PassTime>(study::time(dense, context()));
+      CHECK(pass_of(answer).parts.tiles_ms == Approx(whole.parts.tiles_ms));
+      CHECK(pass_of(answer).kernel_ms == Approx(whole.kernel_ms).epsilon(0.01));
+    }
   }
-  question.mask.mask.rule = full;
-  question.q_tokens = std::nullopt;
-  const BlockCount open = count_mask(question, context()).count;
-  REQUIRE(open.visited == masked.visited);
-  REQUIRE(open.partial == 0);
-  CHECK(pass_of(masked.forward).low_ms == Approx(pass_of(open.forward).low_ms));
-  CHECK(pass_of(masked.forward).total_ms > pass_of(open.forward).total_ms);
+  CHECK_THROWS_AS(time_of(full, 64), InvalidParameter);
+  full.q_tile = std::nullopt;
+  full.kernel = "fa4";
+  CHECK(count_mask(full, context()).others.empty());
+}
+
+TEST_CASE("heads that share keys take as long forward, and backward nobody knows") {
+  MaskQuestion question = asked(CausalMask{}, 8192);
+  question.device = "h200";
+  question.heads = 16;
+  question.head_dim = 128;
+  question.backprop = true;
+  const double alone = pass_of(count_mask(question, context()).count.forward).kernel_ms;
+  question.heads_kv = 4;
+  const BlockCount shared = count_mask(question, context()).count;
+  CHECK(pass_of(shared.forward).kernel_ms == Approx(alone));
+  CHECK(std::holds_alternative<MissingTime>(*shared.backward));
+  question.heads_kv = 5;
+  CHECK_THROWS_AS(count_mask(question, context()), InvalidParameter);
 }
 
 TEST_CASE("what a mask does not fit is refused by name") {

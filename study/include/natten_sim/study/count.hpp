@@ -35,6 +35,8 @@ struct CountQuestion {
   std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
   std::optional<KernelSchedule> kernel_schedule;  ///< none: that of TimeQuestion
   std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
+  std::optional<MaskFunction> mask_function;      ///< as in TimeQuestion
+  std::optional<double> mask_cost;                ///< as in TimeQuestion
 };
 
 /// One change with which NATTEN would mask nothing: the member that is not empty.
@@ -140,6 +142,7 @@ void describe(Members& members, const CountQuestion& question) {
                .echo = Echo::kWhenSet,
                .batch = true});
   describe_launch(members, question);
+  describe_mask_function(members, question);
   describe_backward(members, question);
 }
 

@@ -23,6 +23,7 @@ struct MaskQuestion {
   std::optional<std::int64_t> q_tile;     ///< tokens of a Q block; none: the mask's, or kBlockOfFlex
   std::optional<std::int64_t> kv_tile;
   std::int64_t heads = kDefaultHeads;
+  std::optional<std::int64_t> heads_kv;  ///< a divisor of the heads; none: as many
   std::int64_t batch = 1;
   std::int64_t head_dim = kDefaultHeadDim;
   Dtype dtype = Dtype::kBf16;
@@ -30,6 +31,9 @@ struct MaskQuestion {
   std::optional<std::string> device;  ///< none: no times
   bool backprop = false;              ///< whether the backward pass is asked for too
   std::optional<double> rest_ms;      ///< as in TimeQuestion
+  /// Instructions a pair of tokens of the mask function; none: counted from the rules, of a file those that the
+  /// costs were measured with.
+  std::optional<double> mask_cost;
 };
 
 /// FlexAttention's own.
@@ -55,14 +59,14 @@ struct MaskAnswer {
   std::int64_t masks = 1;
   BlockCount count;
   std::optional<Int128> pairs;  ///< of tokens that attend, over all masks; none: blocks alone were given
-  /// Blocks of 64 and 128 tokens, where a rule is given: first what takes least at most; without a device by
+  /// Blocks of 64 and 128 tokens, where a rule is given and the kernel has no tiles of its own: first what takes least at most; without a device by
   /// the area that is visited.
   std::vector<BlockCount> others;
 };
 
 /// A block is full if every pair of its tokens attends and none of it lies beyond the end of a sequence, as
-/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA; their interval begins where the mask
-/// function costs nothing, because masks differ. Rules on one sequence (all
+/// FlexAttention has it. Times are those of time() for these blocks, CTA by CTA, with the mask function that the rules
+/// make. Of a file nothing tells it: the interval then begins where it costs nothing. Rules on one sequence (all
 /// but `varlen:` and `gna:`) are evaluated query by query: exact. O(tokens + pairs of blocks), for each size
 /// of `others` too.
 /// @throws InvalidParameter for sizes that do not fit the mask, heads that are no multiple of its masks, a
@@ -71,7 +75,7 @@ struct MaskAnswer {
 [[nodiscard]] MaskAnswer count_mask(const MaskQuestion& question, const Context& context);
 
 template <typename Members>
-void describe(Members& members, const MaskQuestion&) {
+void describe(Members& members, const MaskQuestion& question) {
   using Q = MaskQuestion;
   constexpr IntegerBounds kTokens{1, std::int64_t{1} << 24};
   members.group("Problem");
@@ -91,23 +95,20 @@ void describe(Members& members, const MaskQuestion&) {
   members.group("Kernel and device");
   members.add(
       "kernel", &Q::kernel,
-      {.help = "Kernel that takes lists of blocks: flexattention, or gna, this project's own [default]"});
+      {.help = "Kernel that takes lists of blocks: flexattention, fa4 (FlashAttention-4, blocks as large as its tiles "
+               "or multiples), or gna, this project's own [default]"});
   members.add("device", &Q::device,
               {.help = "Predict the time on a GPU [none]",
                .echo = Echo::kWhenSet,
                .names = NamesOfCatalog::kDevices});
   members.add("backprop", &Q::backprop, {.help = "Count and time the backward pass too"});
-  members.add(
-      "rest_ms", &Q::rest_ms,
-      {.value = "MS",
-       .help = "Rest, or lighter work, between one launch and the next, 0..1e9 milliseconds; 0: back to "
-               "back [longer than the GPU's power limit remembers]",
-       .interval = {0, 1e9},
-       .accepted = "0 to 1e9 milliseconds",
-       .echo = Echo::kWhenSet});
+  describe_rest(members, question);
+  describe_mask_cost(members, question, "counted from the rules; of a file those of tables");
   members.group("Sizes and types");
   members.add("heads", &Q::heads,
               {.flags = "-n,--heads", .help = "Heads [default]", .range = {1, kMaxHeads}});
+  members.add("heads_kv", &Q::heads_kv,
+              {.help = "KV heads, a divisor of the heads [heads]", .range = {1, kMaxHeads}});
   members.add("batch_size", &Q::batch,
               {.flags = "-b,--batch-size", .help = "Batch size [default]", .range = {1, kMaxBatch}});
   members.add("head_dim", &Q::head_dim,

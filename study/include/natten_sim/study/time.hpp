@@ -11,6 +11,7 @@
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/split_q.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/mask_function.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/study/context.hpp>
@@ -47,6 +48,9 @@ struct TimeQuestion {
   /// Between one launch and the next, in which the GPU rests or does lighter work; none: longer than its power
   /// limit remembers.
   std::optional<double> rest_ms = {};
+  /// What FlexAttention's partial blocks evaluate; none: tables, with which its costs were measured.
+  std::optional<MaskFunction> mask_function = {};
+  std::optional<double> mask_cost = {};  ///< instructions a pair of tokens of another one, in its place
   /// What the kernel visits in this pass, as natten_visits() counts it; none: counted. A dense kernel's are.
   std::optional<KernelVisits> visits = {};
   /// With `visits`: what each CTA does, of a mask that is given block by block, and of how many heads they are. `mask`
@@ -86,6 +90,9 @@ struct PassTime {
   std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
   CostEvidence evidence;
   std::optional<CopyEvidence> copies;  ///< where there are copies whose rate is known
+  /// Of partial blocks that evaluate one: its name, `given` with a cost, or `rule`, counted from a mask's rules.
+  std::string mask_function;
+  double mask_instructions = 0;  ///< of that, a pair of tokens
   std::string unmeasured;  ///< what no run that the costs rest on had, and what would tell; empty: nothing
 };
 
@@ -131,14 +138,9 @@ struct TimeFrame {
 /// themselves, nor this project's own kernel.
 [[nodiscard]] bool natten_runs(const std::string& kernel);
 
-/// How a kernel is launched whose time is asked for.
+/// How long the GPU rests between launches.
 template <typename Members, typename Question>
-void describe_launch(Members& members, const Question&) {
-  members.add("kernel_schedule", &Question::kernel_schedule,
-              {.value = "KIND",
-               .help = "How hopper-fna takes Q tiles: cooperative (a grid) or pingpong (persistent) " +
-                       default_text(TimeQuestion{}.schedule),
-               .echo = Echo::kWhenSet});
+void describe_rest(Members& members, const Question&) {
   members.add("rest_ms", &Question::rest_ms,
               {.value = "MS",
                .help = "Rest, or lighter work, between one launch and the next, 0..1e9 milliseconds; 0: back to "
@@ -146,6 +148,40 @@ void describe_launch(Members& members, const Question&) {
                .interval = {0, 1e9},
                .accepted = "0 to 1e9 milliseconds",
                .echo = Echo::kWhenSet});
+}
+
+/// How a kernel is launched whose time is asked for.
+template <typename Members, typename Question>
+void describe_launch(Members& members, const Question& question) {
+  members.add("kernel_schedule", &Question::kernel_schedule,
+              {.value = "KIND",
+               .help = "How hopper-fna takes Q tiles: cooperative (a grid) or pingpong (persistent) " +
+                       default_text(TimeQuestion{}.schedule),
+               .echo = Echo::kWhenSet});
+  describe_rest(members, question);
+}
+
+/// What a mask function costs.
+template <typename Members, typename Question>
+void describe_mask_cost(Members& members, const Question&, const char* otherwise) {
+  members.add("mask_cost", &Question::mask_cost,
+              {.value = "N",
+               .help = std::string("Instructions a pair of tokens of your own mask function, 0..1e6 [") + otherwise + "]",
+               .interval = {0, 1e6},
+               .accepted = "0 to 1e6 instructions",
+               .echo = Echo::kWhenSet});
+}
+
+/// The mask function of a kernel that evaluates one.
+template <typename Members, typename Question>
+void describe_mask_function(Members& members, const Question& question) {
+  members.add("mask_function", &Question::mask_function,
+              {.value = "KIND",
+               .help = "What FlexAttention's partial blocks evaluate: ranges from tables (natten_sim.flex), token "
+                       "numbers alone (compare), or coordinates by division of tokens in row-major order (rows, as "
+                       "--emit flex) or tile by tile (tiles) [tables]",
+               .echo = Echo::kWhenSet});
+  describe_mask_cost(members, question, "those of the mask function");
 }
 
 }  // namespace natten_sim::study
