@@ -39,7 +39,7 @@ def descending_attention(q, k, v, out, tokens, scale, D: tl.constexpr, ROWS: tl.
         keys = tl.load(k + base + key[None, :] * D + dim[:, None])
         score = tl.dot(queries, keys) * scale
         if CAUSAL:
-            score = tl.where(row[:, None] >= key[None, :], score, float("-inf"))
+            score = tl.where(row[:, None] >= key[None, :], score, -1.0e30)
         higher = tl.maximum(top, tl.max(score, 1))
         weight = tl.exp2(score - higher[:, None])
         fade = tl.exp2(top - higher)

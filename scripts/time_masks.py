@@ -7,7 +7,7 @@
 Draws (--draw): `masks`, blocks chosen at random for each head as Video Sparse Attention does, bands that thin out with the
 distance as Radial Attention has them, packed documents, prefixes, and windows with sinks; `formulas`, neighborhoods of two
 and three axes whose coordinates FlexAttention computes by integer divisions; `flash`, the first three kinds for
-FlashAttention-4's block-sparse kernel (flash-attn-4 in Python's path). All have 32,768 tokens, 8 heads, head dim 128, bf16
+FlashAttention-4's block-sparse kernel (flash-attn-4 in Python's path), and `flash-rules`, the last three. All have 32,768 tokens, 8 heads, head dim 128, bf16
 and blocks of 128 tokens. Prediction: `natten-sim mask` or `count`. Measurement: CUDA events around one call that the host
 has prepared, after 20 ms in which the L2 is overwritten again and again, so that clocks stay up while the GPU works
 lightly; the median of 9. 32 queries of each point are checked against their definition.
@@ -27,7 +27,7 @@ BLOCKS = TOKENS // BLOCK
 TOLERANCE = 2e-2
 LIGHT_S = 0.02
 HOST_LEAD_CYCLES = 6_000_000  # 3 ms, in which the host prepares the call
-KERNELS = {"masks": "flexattention", "formulas": "flexattention", "flash": "fa4"}
+KERNELS = {"masks": "flexattention", "formulas": "flexattention", "flash": "fa4", "flash-rules": "fa4"}
 
 
 def rows_of(visited):
@@ -87,7 +87,7 @@ def drawn(seed, draw):
         return points
     points += [("prefix", f"causal|prefix:{rng.randrange(500, 20000)}") for _ in range(2)]
     points += [("sink", f"window:{rng.randrange(1000, 9000)},0|prefix:{rng.randrange(1, 300)}&causal") for _ in range(2)]
-    return points
+    return [point for point in points if isinstance(point[1], str)] if draw == "flash-rules" else points
 
 
 def words_of(kind, mask, file, kernel):
@@ -180,8 +180,10 @@ def attended(formula, query, torch):
 class Bench:
     def __init__(self):
         import torch
+        import torch._dynamo.config
         import torch._functorch.config
         torch._functorch.config.donated_buffer = False  # backward runs many times
+        torch._dynamo.config.recompile_limit = 64  # a mask function each
         self.torch = torch
         make = lambda: torch.randn(1, HEADS, TOKENS, HEAD_DIM, device="cuda", dtype=torch.bfloat16, requires_grad=True)
         self.q, self.k, self.v = make(), make(), make()
@@ -280,6 +282,17 @@ class FlashBench(Bench):
         from flash_attn.cute import interface, utils
         from flash_attn.cute.block_sparsity import BlockSparseTensorsTorch
 
+        first, before, _ = self.numbers.tolist()
+
+        @cute.jit
+        def in_prefix(batch, head, q, kv, seqlen, aux):
+            return (kv <= q) | (kv < utils.scalar_to_ssa(first, cutlass.Int32))
+
+        @cute.jit
+        def near_or_first(batch, head, q, kv, seqlen, aux):
+            near = q - kv <= utils.scalar_to_ssa(before, cutlass.Int32)
+            return (kv <= q) & (near | (kv < utils.scalar_to_ssa(first, cutlass.Int32)))
+
         @cute.jit
         def in_document(batch, head, q, kv, seqlen, aux):
             of_q = utils.scalar_to_ssa(aux[0][q[0]], cutlass.Int32)
@@ -287,7 +300,8 @@ class FlashBench(Bench):
             return (of_q == of_kv) & (kv <= q)
 
         lists = lambda *names: BlockSparseTensorsTorch(*(getattr(blocks, name) for name in names), block_size=(BLOCK, BLOCK))
-        options = {"mask_mod": in_document, "aux_tensors": [self.document]} if kind == "documents" else {}
+        options = {"documents": {"mask_mod": in_document, "aux_tensors": [self.document]},
+                   "prefix": {"mask_mod": in_prefix}, "sink": {"mask_mod": near_or_first}}.get(kind, {})
         q, k, v, gradient = (each.detach().transpose(1, 2).contiguous() for each in (self.q, self.k, self.v, self.gradient))
         by_q = lists("kv_num_blocks", "kv_indices", "full_kv_num_blocks", "full_kv_indices")
         by_kv = lists("q_num_blocks", "q_indices", "full_q_num_blocks", "full_q_indices")
