@@ -148,6 +148,13 @@ std::shared_ptr<const Ctas> ctas_of(const MaskQuestion& question, const BlockMas
   return ctas;
 }
 
+/// Whether the mask function reads a number of each token.
+bool reads_tables(const JoinedMask& mask) {
+  const auto reads = [](const SequenceRule& rule) { return std::holds_alternative<DocumentMask>(rule); };
+  return std::any_of(mask.any.begin(), mask.any.end(),
+                     [&](const auto& all) { return std::any_of(all.begin(), all.end(), reads); });
+}
+
 TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
                    const Context& context) {
   if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
@@ -169,6 +176,7 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
   asked.mask_cost = question.mask_cost;
   if (joined && !asked.mask_cost && question.kernel != "gna") asked.mask_cost = mask_instructions(*joined);
+  if (joined && question.kernel == kFlash && reads_tables(*joined)) asked.mask_function = MaskFunction::kTables;
   KernelVisits visits;
   visits.launched_tiles = pass == Walk::kForward ? mask.q_tiles : question.mask.masks * mask.kv_tiles;
   visits.visited_tiles = count.visited;

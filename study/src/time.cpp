@@ -171,9 +171,29 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
                  measurement(question, fmha_name(kernel.family))};
 }
 
+double prior_value(const std::vector<CostPrior>& priors, const char* name, double absent) {
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? absent : found->value;
+}
+
+/// A library's kernel with lists of blocks and a mask function. One that reads tables (MaskFunction::kTables) takes more
+/// for every pair, and backward slows full blocks down as well.
+PassCosts with_function_of_blocks(const TimeQuestion& question, const TimedKernel& kernel, PassCosts costs,
+                                  double instructions, const Device& device, const Catalog& catalog) {
+  double own = kElementOfFlash;
+  if (question.mask_function == MaskFunction::kTables) {
+    const std::vector<CostPrior> priors =
+        catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
+    own += prior_value(priors, "read_instructions", 0);
+    costs.unmasked_tile_us *= prior_value(priors, "read_pace", 1);
+  }
+  return with_mask_instructions(std::move(costs), instructions + own, device);
+}
+
 /// Costs with the question's mask function, which goes into `time` too.
 PassCosts with_mask_function(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
-                             const Device& device, PassTime& time) {
+                             const Device& device, const Catalog& catalog, PassTime& time) {
   const bool given_blocks = kernel.library && question.ctas;
   if (kernel.name != kFlexAttention && !given_blocks) {
     if (question.mask_function || question.mask_cost)
@@ -184,8 +204,9 @@ PassCosts with_mask_function(const TimeQuestion& question, const TimedKernel& ke
   if (given_blocks && !question.mask_cost) return costs;
   time.mask_function = question.mask_cost ? "given" : to_string(function);
   time.mask_instructions = question.mask_cost.value_or(mask_instructions(function, question.mask));
+  if (given_blocks) return with_function_of_blocks(question, kernel, costs, time.mask_instructions, device, catalog);
   if (!question.mask_cost && function == MaskFunction::kTables) return costs;
-  return with_mask_instructions(costs, time.mask_instructions + (given_blocks ? kElementOfFlash : 0), device);
+  return with_mask_instructions(costs, time.mask_instructions, device);
 }
 
 }  // namespace
@@ -246,7 +267,7 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
   const auto& costs = std::get<KernelCosts>(found);
   PassTime time;
-  const PassCosts pass = with_mask_function(question, kernel, *costs.costs_of(question.pass), device, time);
+  const PassCosts pass = with_mask_function(question, kernel, *costs.costs_of(question.pass), device, context.catalog, time);
   const LaunchWork work = work_of(question, pass, context);
   time.parts = launch_time(work, with_rest(pass, question.rest_ms));
   time.kernel_ms = time.parts.total_ms;
