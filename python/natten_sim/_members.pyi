@@ -113,6 +113,8 @@ class Time(Record):
     copies: Final[Copies]
     costs: Final[Costs]
     unmeasured: Final[str]
+    mask_function: Final[str]
+    mask_instructions: Final[float]
 
 class PartsMs(Record):
     tiles: Final[float]
@@ -466,6 +468,7 @@ class MaskInput(Record):
     device: Final[str]
     backprop: Final[bool]
     heads: Final[int]
+    heads_kv: Final[int]
     batch_size: Final[int]
     head_dim: Final[int]
     dtype: Final[str]

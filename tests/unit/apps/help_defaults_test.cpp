@@ -130,6 +130,7 @@ const std::set<std::string> kRules = {
     "count input",
     "count kernel",
     "count kv-tile",
+    "count mask-cost",
     "count natten",
     "count q-tile",
     "count rest-ms",
