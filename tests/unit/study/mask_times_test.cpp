@@ -87,7 +87,7 @@ TEST_CASE("FlexAttention with formulas of divisions: 4.0% off forward, 6.2% back
   }
 }
 
-TEST_CASE("FlashAttention-4 with full blocks: 1.4% off forward, 4.7% backward; under rules 1.4% and 2.6%") {
+TEST_CASE("FlashAttention-4 with full blocks: 1.4% off forward, 4.7% backward, under rules 1.4% and 2.6%") {
   Json blocks = recorded("mask-times-flash.json");
   Json full = Json::array();
   for (const Json& point : blocks.at("points")) {
