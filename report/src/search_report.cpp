@@ -194,6 +194,9 @@ std::string kind_line(const SearchAnswer& answer) {
     case study::SearchKind::kLadder:
       return "stride ladder: best worst-case speedup for each product of strides" + passes;
     case study::SearchKind::kPareto:
+      if (by_time(question))
+        return fmt::format("front of time against attended pairs on {}: {}{}", *question.setting.device,
+                           counted(answer.candidates.size(), "point"), passes);
       return fmt::format("Pareto front over sparsity, stride product and {} speedup: {}{}", objective,
                          counted(answer.candidates.size(), "point"), passes);
     case study::SearchKind::kBest:

@@ -54,9 +54,13 @@ bool CandidateOrder::operator()(const RankedPoint& a, const RankedPoint& b) cons
 AttendedBounds attended_bounds(const SearchSpace& space, const SearchConstraints& constraints) {
   const std::int64_t tokens = product(space.input, "tokens");
   const std::int64_t dense = checked_multiply(tokens, tokens, "dense_pairs");
-  if (!constraints.sparsity) return {0, dense};
-  return {ceil_of_complement(dense, to_decimal(constraints.sparsity->hi)),
-          floor_of_complement(dense, to_decimal(constraints.sparsity->lo))};
+  AttendedBounds bounds{0, dense};
+  if (constraints.sparsity)
+    bounds = {ceil_of_complement(dense, to_decimal(constraints.sparsity->hi)),
+              floor_of_complement(dense, to_decimal(constraints.sparsity->lo))};
+  bounds.lo = std::max(bounds.lo, constraints.least_attended.value_or(bounds.lo));
+  bounds.hi = std::min(bounds.hi, constraints.most_attended.value_or(bounds.hi));
+  return bounds;
 }
 
 std::optional<Ratio> cost_limit(const SearchConstraints& constraints) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
@@ -259,19 +260,20 @@ Timed fastest_of_sketch(const FastestRequest& request, TableRequest wanted, std:
   return fastest_of(tables, request, std::nullopt);
 }
 
-}  // namespace
-
-DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
-                              const TimeObjective& objective, std::size_t top, Distinct distinct,
-                              const SearchRun& run) {
-  SearchConstraints asked = constraints;
-  asked.min_speedup.reset();
-  require_valid(space, asked);
+/// The checked constraints, without what is of another objective.
+SearchConstraints timed_constraints(const SearchSpace& space, SearchConstraints constraints,
+                                    const TimeObjective& objective) {
+  constraints.min_speedup.reset();
+  require_valid(space, constraints);
   require_timeable(space, objective);
-  if (top == 0) throw InvalidParameter("top", "0", "1 or more");
+  return constraints;
+}
+
+/// Without the nearest sparsity.
+DistinctResult fastest_rows(const FastestRequest& request) {
+  const auto& [space, asked, objective, top, distinct, run] = request;
   DistinctResult result;
   result.search.space_size = space_size(space);
-  const FastestRequest request{space, asked, objective, top, distinct, run};
   TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.1};
   std::optional<double> within;  // no answer takes longer
   Timed timed;
@@ -295,9 +297,51 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   std::vector<RankedPoint> points;
   for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
   result.search.candidates = to_candidates(space, points);
-  if (points.empty() && !has_limit(objective))
-    result.search.nearest_sparsity = nearest_sparsity(space, asked, Objective::kMean, run);
   return result;
+}
+
+void add_nearest_sparsity(const FastestRequest& request, SearchResult& result) {
+  if (result.candidates.empty() && !has_limit(request.objective))
+    result.nearest_sparsity = nearest_sparsity(request.space, request.constraints, Objective::kMean, request.run);
+}
+
+}  // namespace
+
+DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints& constraints,
+                              const TimeObjective& objective, std::size_t top, Distinct distinct,
+                              const SearchRun& run) {
+  const SearchConstraints asked = timed_constraints(space, constraints, objective);
+  if (top == 0) throw InvalidParameter("top", "0", "1 or more");
+  const FastestRequest request{space, asked, objective, top, distinct, run};
+  DistinctResult result = fastest_rows(request);
+  add_nearest_sparsity(request, result.search);
+  return result;
+}
+
+DistinctResult search_time_front(const SearchSpace& space, const SearchConstraints& constraints,
+                                 const TimeObjective& objective, double step, const SearchRun& run) {
+  if (!(step >= 1)) throw InvalidParameter("step", std::to_string(step), "1 or more");
+  SearchConstraints asked = timed_constraints(space, constraints, objective);
+  const AttendedBounds bounds = attended_bounds(space, asked);
+  SearchRun part = run;
+  part.progress = {};
+  const FastestRequest request{space, asked, objective, 1, Distinct::kWindow, part};
+  DistinctResult front = fastest_rows(request);
+  add_nearest_sparsity(request, front.search);
+  for (std::vector<Candidate>& points = front.search.candidates; !points.empty();) {
+    const std::int64_t attended = points.back().count.attended_pairs;
+    const double least = std::ceil(step * static_cast<double>(attended));
+    if (attended >= bounds.hi || least > static_cast<double>(bounds.hi)) break;
+    asked.least_attended = std::max(attended + 1, static_cast<std::int64_t>(least));
+    if (run.progress) run.progress(static_cast<double>(attended) / static_cast<double>(bounds.hi));
+    DistinctResult next = fastest_rows(request);
+    front.search.evaluated += next.search.evaluated;
+    front.complete = front.complete && next.complete;
+    front.sketched = front.sketched || next.sketched;
+    if (next.search.candidates.empty()) break;
+    points.push_back(std::move(next.search.candidates.front()));
+  }
+  return front;
 }
 
 }  // namespace natten_sim

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/study/search.hpp>
@@ -47,19 +49,36 @@ std::vector<TileSize> tile_sizes(const SearchSpace& space, Objective objective) 
   return sizes;
 }
 
+/// Pairs of windows that are not dense attention, which NATTEN runs by another kernel; none: all windows are.
+std::optional<std::int64_t> most_of_windows(const SearchQuestion& question, const SearchSpace& space) {
+  const Extents& input = space.input;
+  const bool cyclic = std::find(space.cyclic.begin(), space.cyclic.end(), true) != space.cyclic.end();
+  if (cyclic || product(space.dilation, "dilation") > 1 ||
+      !takes_dense_path(input, input, space.causal, question.setting.add_kv > 0))
+    return std::nullopt;
+  std::int64_t pairs = 1;
+  for (const AxisMask& axis : make_mask(input, input, {}, {}, space.causal))
+    pairs = checked_multiply(pairs, attended_pairs(axis), "attended_pairs");
+  return pairs - 1;
+}
+
 DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                            const SearchRun& options) {
   const auto objective = time_objective(question, space, context);
   if (const auto* missing = std::get_if<MissingTime>(&objective))
     throw InvalidParameter("objective", "time", "a time for every tile choice: " + missing->sentence, "work");
-  return search_fastest(space, question.constraints, std::get<TimeObjective>(objective),
-                        static_cast<std::size_t>(*question.top), *question.distinct, options);
+  const auto& timed = std::get<TimeObjective>(objective);
+  if (question.kind == SearchKind::kBest)
+    return search_fastest(space, question.constraints, timed, static_cast<std::size_t>(*question.top),
+                          *question.distinct, options);
+  SearchConstraints constraints = question.constraints;
+  if (const std::optional<std::int64_t> most = most_of_windows(question, space)) constraints.most_attended = *most;
+  return search_time_front(space, constraints, timed, kFrontStep, options);
 }
 
 DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                    const SearchRun& options) {
-  if (*question.objective == Objective::kTime && question.kind == SearchKind::kBest)
-    return run_by_time(question, space, context, options);
+  if (*question.objective == Objective::kTime) return run_by_time(question, space, context, options);
   SearchConstraints constraints = question.constraints;
   const Objective objective = row_of(*question.objective).ranks_by;
   switch (question.kind) {
@@ -231,7 +250,7 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
                      full.dense_axes.size() < space.input.rank();
   answer.space_size = space_size(space);
   answer.excluded = leave_out_refused(full, context, space);
-  if (!question.objective && full.kind == SearchKind::kBest && full.setting.device) {
+  if (!question.objective && full.kind != SearchKind::kLadder && full.setting.device) {
     if (const std::optional<std::string> why = no_time(full, space, context)) {
       answer.time_missing = *why;
     } else {

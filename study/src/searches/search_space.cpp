@@ -199,8 +199,6 @@ void resolve_objective(const SearchSpace& space, SearchQuestion& question) {
   const bool ladder = question.kind == SearchKind::kLadder;
   if (!question.objective)
     question.objective = ladder || space.tiles.size() == 1 ? Objective::kWorst : Objective::kWork;
-  if (question.objective == Objective::kTime && question.kind == SearchKind::kPareto)
-    throw InvalidParameter("objective", "time", "a speedup of tiles for " + mention("pareto"), "mean");
   if (row_of(*question.objective).needs_share && space.phase != SearchPhase::kForward) {
     throw InvalidParameter("objective", natten_sim::to_string(*question.objective),
                            "with the forward phase: the share is that of inference", "work");

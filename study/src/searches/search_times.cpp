@@ -33,8 +33,7 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
 }
 
 bool timeable(const SearchQuestion& question, const SearchSpace& space) {
-  return question.kind == SearchKind::kBest && question.setting.device && space.input.rank() <= 3 &&
-         !space.tiles.empty();
+  return question.setting.device && space.input.rank() <= 3 && !space.tiles.empty();
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // The search by time where launches are simulated CTA by CTA, so that the longest CTA bounds them: against plain
 // enumeration.
 #include <algorithm>
+#include <tuple>
 #include <vector>
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/search/windows/time_search.hpp>
@@ -108,6 +110,25 @@ class Enumeration {
     return best;
   }
 
+  /// The front of time against pairs: from each point on the least time of those that attend to `step` times as many.
+  [[nodiscard]] std::vector<Best> front(double step) const {
+    std::vector<Best> front;
+    double least = 0;
+    while (true) {
+      Best next;
+      const auto enough = [&](const Best& each) { return static_cast<double>(each.attended) >= least; };
+      for (const Best& each : all_) {
+        if (enough(each)) next.ms = std::min(next.ms, each.ms);
+      }
+      for (const Best& each : all_) {
+        if (enough(each) && each.ms <= next.ms * (1 + 1e-12)) next.attended = std::max(next.attended, each.attended);
+      }
+      if (next.attended == 0) return front;
+      front.push_back(next);
+      least = std::max(step * static_cast<double>(next.attended), static_cast<double>(next.attended + 1));
+    }
+  }
+
  private:
   void enter(const Extents& window, const Extents& stride) {
     const Extents& input = question_.space.input;
@@ -164,6 +185,39 @@ TEST_CASE("where launches are simulated, the fastest has the least time of all a
       }
     }
   }
+}
+
+TEST_CASE("the front of time against context is that of enumeration, whole or with a point for each step") {
+  for (const Extents& input : {Extents{61}, Extents{150}, Extents{9, 8}}) {
+    for (const bool both : {false, true}) {
+      Question question = question_of(input, both, NattenBackend::kHopperFna, 5, 16, 1e6);
+      const Enumeration all(question);
+      question.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+        return time_of(question, mask, choice);
+      };
+      for (const double step : {1.0, 1.3}) {
+        CAPTURE(to_string(input), both, step);
+        const std::vector<Best> expected = all.front(step);
+        const DistinctResult found = search_time_front(question.space, {}, question.objective, step);
+        CHECK(found.complete);
+        const std::vector<Candidate>& points = found.search.candidates;
+        REQUIRE(points.size() == expected.size());
+        CHECK(points.size() > 3);
+        for (std::size_t i = 0; i < points.size(); ++i) {
+          CHECK(time_of(question, points[i].mask, points[i].tile_choice) <= expected[i].ms * (1 + 1e-12));
+          CHECK(points[i].count.attended_pairs == expected[i].attended);
+        }
+      }
+    }
+  }
+  Question question = question_of({9, 8}, false, NattenBackend::kHopperFna, 5, 16, 1e6);
+  question.objective.exact_ms = [](const NeighborhoodMask&, std::size_t) { return 1.0; };
+  CHECK_THROWS_AS(search_time_front(question.space, {}, question.objective, 0.99), InvalidParameter);
+  SearchConstraints none;
+  none.sparsity = SparsityRange{0.999, 0.9995};  // no window of 72 tokens leaves out as much
+  const DistinctResult empty = search_time_front(question.space, none, question.objective, 1);
+  CHECK(empty.search.candidates.empty());
+  CHECK(empty.search.nearest_sparsity);
 }
 
 }  // namespace simulated_search_test

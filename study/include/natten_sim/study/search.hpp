@@ -15,7 +15,8 @@
 
 namespace natten_sim::study {
 
-/// The best combinations, the stride ladder of one window, or a whole Pareto front.
+/// The best combinations, the stride ladder of one window, or a Pareto front: whole, by time with a point for every
+/// kFrontStep of context.
 enum class SearchKind { kBest, kLadder, kPareto };
 
 /// Which windows, strides and tile shapes are best? Only the layout (or a preset) has no default.
@@ -43,8 +44,8 @@ struct SearchQuestion {
   bool any = false;                      ///< combinations that NATTEN refuses too
   std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
-  /// None: time, where `kind` is kBest and every tile choice has one on the device; else work, or worst for
-  /// one tile pair.
+  /// None: time, where every tile choice has one on the device and `kind` is not kLadder; else work, or worst for one
+  /// tile pair.
   std::optional<Objective> objective;
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
@@ -62,6 +63,8 @@ struct DevicesSearch {
 };
 
 inline constexpr std::int64_t kDefaultTop = 10;
+/// Each point of a front by time attends to at least so many times the pairs of the one before it.
+inline constexpr double kFrontStep = 1.05;
 
 /// Without a bound the best windows of a preset are slivers. Those that publications use for the presets lie
 /// within 2, but for one of 5.
@@ -241,7 +244,8 @@ void describe_ranking(Members& members, const SearchQuestion& question) {
                   .echo = Echo::kNever,
                   .batch = true});
   members.choose("pareto", &Q::kind, SearchKind::kPareto,
-                 {.help = "Whole Pareto front over lower sparsity, smaller stride product, higher speedup",
+                 {.help = "Front of time against attended pairs, a point for every 5% of context; by another "
+                          "objective over lower sparsity, smaller stride product, higher speedup, whole",
                   .echo = Echo::kNever,
                   .batch = true,
                   .excludes = {"ladder"}});

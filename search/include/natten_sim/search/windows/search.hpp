@@ -91,6 +91,7 @@ struct SearchConstraints {
   bool no_padding = false;                  ///< tiles divide every axis (of every dilation group)
   bool natten_fast_path = false;  ///< NATTEN's kernels skip masking, in all passes (models' natten_fast_path)
   std::optional<double> min_speedup;  ///< of the objective, positive; read as a decimal, inclusive
+  std::optional<std::int64_t> least_attended, most_attended;  ///< pairs, inclusive, whatever the sparsity
 };
 
 /// Which speedup over dense attention is maximised: the ratios of TileCount of the same name, or the whole

@@ -60,4 +60,12 @@ inline constexpr double kEqualTimes = 1e-12;
                                             const TimeObjective& objective, std::size_t top,
                                             Distinct distinct, const SearchRun& run = {});
 
+/// The front of time against attended pairs, the fastest first: of each point no combination attends to as many pairs
+/// in less time, or to more in the same. Each attends to `step` times the pairs of the one before it or more; with a
+/// step of 1 the front is whole. Cost: a search_fastest a point.
+/// @throws as search_fastest; InvalidParameter for a step below 1.
+[[nodiscard]] DistinctResult search_time_front(const SearchSpace& space, const SearchConstraints& constraints,
+                                               const TimeObjective& objective, double step,
+                                               const SearchRun& run = {});
+
 }  // namespace natten_sim

@@ -1,0 +1,77 @@
+// The front of time against attended pairs that search gives: each point asked again by itself.
+#include <natten_sim/study/search.hpp>
+
+#include "catch.hpp"
+
+namespace time_front_test {
+
+using namespace natten_sim;
+
+study::SearchQuestion hunyuan(SearchPhase phase) {
+  study::SearchQuestion question;
+  question.setting.preset = "hunyuan-video";
+  question.setting.device = "h200";
+  question.phase = phase;
+  return question;
+}
+
+TEST_CASE("no point of a front by time is dominated: the fastest that attends to as much is the point itself") {
+  const study::Context context = study::default_context();
+  for (const SearchPhase phase : {SearchPhase::kForward, SearchPhase::kBoth}) {
+    study::SearchQuestion question = hunyuan(phase);
+    question.kind = study::SearchKind::kPareto;
+    question.constraints.sparsity = SparsityRange{0.3, 0.97};
+    const study::SearchAnswer front = study::search(question, context);
+    CHECK(front.question.objective == Objective::kTime);
+    CHECK(front.complete);
+    REQUIRE(front.candidates.size() > 10);
+    for (std::size_t i = 0; i < front.candidates.size(); ++i) {
+      const study::SearchCandidate& point = front.candidates[i];
+      const TileCount& count = point.counted.count;
+      CAPTURE(i, to_string(window_of(point.counted.problem.mask)));
+      CHECK_FALSE(point.kernel.refusal);
+      CHECK(count.sparsity() >= 0.3);
+      CHECK(count.sparsity() <= 0.97);
+      if (i > 0) {
+        const study::SearchCandidate& before = front.candidates[i - 1];
+        CHECK(before.total_ms() < point.total_ms());
+        CHECK(static_cast<double>(count.attended_pairs) >=
+              study::kFrontStep * static_cast<double>(before.counted.count.attended_pairs));
+      }
+      if (i % 8 != 0) continue;
+      study::SearchQuestion again = hunyuan(phase);
+      again.top = 1;
+      again.constraints.max_imbalance = front.question.constraints.max_imbalance;
+      again.constraints.least_attended = count.attended_pairs;
+      again.constraints.sparsity = question.constraints.sparsity;
+      const study::SearchAnswer asked = study::search(again, context);
+      REQUIRE(asked.candidates.size() == 1);
+      CHECK(asked.candidates[0].total_ms() == point.total_ms());
+      CHECK(asked.candidates[0].counted.count.attended_pairs == count.attended_pairs);
+    }
+  }
+}
+
+TEST_CASE("a front by time ends before the window over the whole input, which NATTEN runs by another kernel") {
+  study::SearchQuestion question;
+  question.setting.input = {24, 24};
+  question.setting.heads = 8;
+  question.setting.head_dim = 128;
+  question.setting.device = "h100";
+  question.kind = study::SearchKind::kPareto;
+  const study::SearchAnswer front = study::search(question, study::default_context());
+  REQUIRE(front.candidates.size() > 3);
+  for (const study::SearchCandidate& point : front.candidates) CHECK_FALSE(point.dense_path);
+}
+
+TEST_CASE("without a device, or by another objective, a front is over sparsity, strides and tiles") {
+  study::SearchQuestion question;
+  question.setting.input = {24, 24};
+  question.kind = study::SearchKind::kPareto;
+  CHECK(study::search(question, study::default_context()).question.objective != Objective::kTime);
+  question.setting.device = "h100";
+  question.objective = Objective::kMean;
+  CHECK(study::search(question, study::default_context()).question.objective == Objective::kMean);
+}
+
+}  // namespace time_front_test
