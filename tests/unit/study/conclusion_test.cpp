@@ -144,6 +144,28 @@ TEST_CASE("a smaller window keeps the context that costs nothing") {
   }
 }
 
+TEST_CASE("half of a window of 12 is 8 where 6 visits as many tiles: 34 an axis, and 8 keeps 2.4 times the pairs") {
+  // 48 tokens in tiles of 4. Inner Q tiles of windows of 6 and of 8 reach into one tile on each side, those at the
+  // ends into one: 10 x 3 + 2 x 2 = 34 visits an axis.
+  study::CountQuestion question;
+  question.setting.input = {48, 48, 48};
+  question.window = {12, 12, 12};
+  question.stride = {4, 4, 4};
+  question.q_tile = question.kv_tile = {4, 4, 4};
+  const study::CountConclusion end = study::conclude(study::count(question, shipped()), shipped());
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->lever == CountLever::kWindow);
+  CHECK(end.change->window == Extents{8, 8, 8});
+  CHECK(end.change->after == 34.0 * 34 * 34 * 64 * 64);
+  question.stride = {1, 1, 1};
+  for (const std::int64_t window : {6, 8}) {
+    question.window = {window, window, window};
+    const TileCount count = study::count(question, shipped()).forward.count;
+    CHECK(count.visited_tiles == 34 * 34 * 34);
+    CHECK(count.attended_pairs == 48 * 48 * 48 * window * window * window);
+  }
+}
+
 TEST_CASE("dense attention can only be told to take a window") {
   study::CountQuestion question;
   question.setting.input = {64};
