@@ -33,8 +33,8 @@ def test_cases():
 
 
 def entries_of_ctest():
-    text = (TESTS / "CMakeLists.txt").read_text(encoding="utf-8")
-    for match in re.finditer(r"natten_sim_nightly\((\w+)((?: \w+)+)\)", text):
+    text = "".join(path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("CMakeLists.txt")))
+    for match in re.finditer(r"natten_sim_nightly\((\w+)((?: [\w${}]+)+)\)", text):
         for name in match.group(2).split():
             yield "ctest", name, match.group(1)
     for match in re.finditer(r'set_tests_properties\(((?:\w+ )+)PROPERTIES[^)]*LABELS "?nightly(?:;(\w+))?"?\)', text):

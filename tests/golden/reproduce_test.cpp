@@ -93,7 +93,8 @@ TEST_CASE("FlashAttention-3's deterministic backward: the stored fit repeats, an
   CHECK(rounded("zero latency: pull request 1893, sections of 1") == std::vector<long>{59, 99, 98});
 }
 
-TEST_CASE("claims of others are scored together by factors, and what is not answered is a miss") {
+TEST_CASE("claims of others are scored together by factors, and what is not answered is a miss",
+          "[.nightly][long]") {
   const Json rows = result_of("reproduce claims")["rows"];
   CHECK(rows.size() >= 60);
   std::size_t answered = 0, within = 0, fitted = 0;

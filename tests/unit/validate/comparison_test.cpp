@@ -356,7 +356,7 @@ void check_score(const ScoreResult& score) {
   CHECK(score.held());
 }
 
-TEST_CASE("recordings compare within tolerance, those of slow suites by every 24th point") {
+TEST_CASE("recordings compare within tolerance, those of slow suites by every 48th point") {
   const Comparison& comparison = quick_comparison();
   CHECK(comparison.rows.size() >= 320);
   check_within(comparison);
