@@ -141,6 +141,15 @@ std::string profiler_command(const KernelRun& run, const study::Context& context
   }
 }
 
+namespace {
+
+/// What runs it, or, where NATTEN's profiler has no such kernel, what it is.
+std::string named_run(const KernelRun& run, const study::Context& context) {
+  return profiler_runs(run.kernel) ? profiler_command(run, context) : key_of_run(run);
+}
+
+}  // namespace
+
 Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context) {
   Json result = kernel_times_file(answer.entries);
   result["runs"] = Json::array();
@@ -151,7 +160,7 @@ Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context
       Json fields = run_json(suggested.run);
       fields["predicted_ms"] = suggested.predicted_ms;
       fields["uncertainty"] = suggested.uncertainty;
-      fields["command"] = profiler_command(suggested.run, context);
+      fields["command"] = named_run(suggested.run, context);
       result["suggestions"].push_back(fields);
     }
   }
@@ -171,10 +180,11 @@ std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Co
   for (const study::CalibratedPass& pass : answer.passes) {
     text += title_of(pass) + costs_text(pass.costs);
     std::vector<std::vector<std::string>> rows = {
-        {"layout", "window", "stride", "masking", "measured ms", "fitted", "left out"}};
+        {"heads", "layout", "window", "stride", "causal", "masking", "measured ms", "fitted", "left out"}};
     for (const study::CalibratedRun& run : pass.runs) {
-      rows.push_back({to_string(run.run.input), to_string(run.run.window),
-                      run.run.stride.empty() ? "" : to_string(run.run.stride), run.kind,
+      rows.push_back({std::to_string(run.run.batch * run.run.heads), to_string(run.run.input),
+                      to_string(run.run.window), run.run.stride.empty() ? "" : to_string(run.run.stride),
+                      run.run.causal.empty() ? "" : planned_causal(run.run.causal), run.kind,
                       fmt::format("{:.3f}", *run.run.ms), signed_percent(run.predicted_ms / *run.run.ms - 1),
                       run.left_out_ms ? signed_percent(*run.left_out_ms / *run.run.ms - 1) : ""});
     }
@@ -182,7 +192,7 @@ std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Co
     if (!pass.suggestions.empty()) text += "these runs would sharpen the costs most:\n";
     for (const study::SuggestedRun& suggested : pass.suggestions) {
       text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", suggested.predicted_ms, 100 * suggested.uncertainty,
-                          profiler_command(suggested.run, context));
+                          named_run(suggested.run, context));
     }
     text += "\n";
   }
@@ -199,7 +209,7 @@ std::string calibration_plan_text(const study::CalibrateAnswer& plan, const stud
                         pass.head_dim, to_string(evidence.origin), 100 * evidence.interval);
     for (const study::SuggestedRun& planned : pass.suggestions) {
       text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", planned.predicted_ms, 100 * planned.uncertainty,
-                          profiler_runs(pass.kernel) ? profiler_command(planned.run, context) : key_of_run(planned.run));
+                          named_run(planned.run, context));
     }
   }
   const study::CalibratedPass& first = plan.passes.front();
