@@ -9,6 +9,7 @@
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
+#include <natten_sim/study/training_price.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -60,6 +61,11 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
     fields["backward"]["q_tile"] = to_json(choice.count.backward->problem.tiles.q_tile);
     fields["backward"]["kv_tile"] = to_json(choice.count.backward->problem.tiles.kv_tile);
     add_time_fields(choice.count.backward->time, fields["backward"]);
+    fields["backward"]["deterministic"] = Json();
+    if (const auto price = study::deterministic_price(choice.count, context)) {
+      fields["backward"]["deterministic"] = {{"backend", price->backend}, {"total_ms", price->total_ms},
+                                             {"low_ms", price->low_ms}, {"high_ms", price->high_ms}};
+    }
   }
   fields["natten_call"] = emitted_line(EmitKind::kNatten, choice, context);
   fields["natten_profiler"] = emitted_line(EmitKind::kNattenProfiler, choice, context);
@@ -101,6 +107,16 @@ std::string choices_table(const study::AdviseAnswer& answer) {
   return rows.size() > 1 ? text_table(rows) : "";
 }
 
+/// What the same gradients in every run cost; empty without a backward pass, or where it is deterministic anyway.
+std::string price_text(const study::AdviceChoice& choice, const study::Context& context) {
+  if (!choice.count.backward) return "";
+  const std::optional<study::DeterministicPrice> price = study::deterministic_price(choice.count, context);
+  if (!price) return "";
+  return fmt::format("deterministic gradients: NATTEN's kernel here has none; {} takes {} ({} .. {}), {:.2f} times as long\n",
+                     price->backend, duration_text(price->total_ms), duration_text(price->low_ms),
+                     duration_text(price->high_ms), price->total_ms / choice.total_ms);
+}
+
 /// What the device's choices are held against and made of: the dense time, calls, and how to check one.
 std::string device_text(const study::DeviceAdvice& advice, bool alone, const study::Context& context) {
   if (!advice.missing.empty()) return advice.device + ": " + advice.missing + "\n";
@@ -113,6 +129,7 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
     text += fmt::format("{}: {}\n", to_string(choice.role), emitted_line(EmitKind::kNatten, choice, context));
     if (!alone) break;  // the fastest alone, so that several devices fit a screen
   }
+  text += price_text(advice.choices.front(), context);
   return text + "check it: " + emitted_line(EmitKind::kNattenProfiler, advice.choices.front(), context) +
          "\n";
 }

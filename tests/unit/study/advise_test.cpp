@@ -7,6 +7,7 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
+#include <natten_sim/study/training_price.hpp>
 
 #include "catch.hpp"
 
@@ -176,6 +177,27 @@ TEST_CASE("for training both passes have the tiles of the fastest pair, and the 
     const double forward = std::get<study::PassTime>(*choice.count.time).total_ms;
     CHECK(std::get<study::PassTime>(*choice.count.backward->time).total_ms + forward == Approx(choice.total_ms));
   }
+}
+
+TEST_CASE("training has the price of deterministic gradients: both passes by cutlass-fna, which has them") {
+  AdviseQuestion question = preset("hunyuan-video");
+  question.use = AdviseUse::kTraining;
+  const AdviceChoice choice = choices_of(question).at(0);
+  study::CountQuestion again;
+  again.setting = choice.count.question.setting;
+  again.setting.backend = "cutlass-fna";
+  again.window = window_of(mask_of(choice));
+  again.stride = stride_of(mask_of(choice));
+  again.backward = true;
+  const study::CountAnswer other = study::count(again, shared_context());
+  const auto price = study::deterministic_price(choice.count, shared_context());
+  REQUIRE(price);
+  CHECK(price->backend == "cutlass-fna");
+  CHECK(price->total_ms == Approx(std::get<study::PassTime>(*other.time).total_ms +
+                                  std::get<study::PassTime>(*other.backward->time).total_ms));
+  CHECK(price->low_ms < price->total_ms);
+  CHECK(price->total_ms < price->high_ms);
+  CHECK_FALSE(study::deterministic_price(other, shared_context()));  // has it itself
 }
 
 TEST_CASE("a preset's dense steps count end to end, and other ones where they are given") {
