@@ -1,10 +1,8 @@
 // Index streams from files: NumPy arrays, text, raw integers.
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <vector>
@@ -13,6 +11,7 @@
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/index_file.hpp>
 
+#include "file_bytes.hpp"
 #include "npy_header.hpp"
 
 namespace natten_sim {
@@ -174,27 +173,8 @@ class TextStream final : public IndexStream {
   bool begun_ = false;
 };
 
-void read_exactly(const ByteSource& bytes, std::span<char> buffer, const std::string& where) {
-  if (bytes(buffer) != buffer.size())
-    throw MalformedData(where, "truncated within the header", "a NumPy file (.npy)");
-}
-
 std::unique_ptr<IndexStream> open_npy(ByteSource bytes, std::int64_t rows, std::string where) {
-  char start[8];
-  read_exactly(bytes, start, where);
-  if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3 || start[7] != 0)
-    throw MalformedData(where, "does not start like one", "a NumPy file (.npy), version 1 to 3");
-  unsigned char length_bytes[4] = {};
-  read_exactly(
-      bytes, {reinterpret_cast<char*>(length_bytes), start[6] == 1 ? std::size_t{2} : std::size_t{4}}, where);
-  std::uint32_t length = 0;
-  std::memcpy(&length, length_bytes, 4);
-  if (length > 65536)
-    throw MalformedData(where, "a header of " + std::to_string(length) + " bytes", "at most 65536");
-  std::string header(length, ' ');
-  read_exactly(bytes, header, where);
-  const NpyHeader array = parse_npy_header(header, where);
-  if (array.fortran_order) throw MalformedData(where, "in Fortran order", "C order, or one axis");
+  const NpyHeader array = read_npy_header(bytes, where);
   return std::make_unique<BinaryStream>(std::move(bytes), array.kind, array.bytes, array.elements, rows,
                                         std::move(where));
 }
@@ -246,20 +226,10 @@ class FileStream final : public IndexStream {
 
 std::unique_ptr<IndexStream> open_index_file(const std::string& parameter, const std::string& path,
                                              std::int64_t rows) {
-  require_path(parameter, path);
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    throw InvalidParameter(parameter, path, "a file, this is a directory");
-  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
-    if (open != nullptr) std::fclose(open);
-  });
-  if (!file) throw InvalidParameter(parameter, path, std::string("a readable file: ") + std::strerror(errno));
   const auto bytes_read = std::make_shared<double>(0);
   std::unique_ptr<IndexStream> stream = parse_indices(
-      [file, bytes_read, parameter, path](std::span<char> buffer) {
-        const std::size_t got = std::fread(buffer.data(), 1, buffer.size(), file.get());
-        if (std::ferror(file.get()) != 0)
-          throw InvalidParameter(parameter, path, "a file that can be read to its end");
+      [bytes = open_bytes(parameter, path), bytes_read](std::span<char> buffer) {
+        const std::size_t got = bytes(buffer);
         *bytes_read += static_cast<double>(got);
         return got;
       },

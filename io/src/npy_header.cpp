@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <set>
+#include <span>
 
 #include <natten_sim/core/error.hpp>
 
@@ -77,7 +79,7 @@ class HeaderReader {
     } else {
       ill_formed();
     }
-    header_.fortran_order = fortran_ && axes_ > 1;
+    header_.fortran_order = fortran_ && header_.shape.size() > 1;
   }
   void type() {
     const std::string_view name = quoted();
@@ -104,22 +106,26 @@ class HeaderReader {
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
       if (end == begin || extent < 0 || (*begin == '0' && end - begin > 1)) ill_formed();
       at_ += static_cast<std::size_t>(end - begin);
-      ++axes_;
+      header_.shape.push_back(extent);
       if (error != std::errc() || __builtin_mul_overflow(header_.elements, extent, &header_.elements))
         refuse("the shape is too large", "fewer than 2^63 elements");
       comma = take(',');
     }
-    if (axes_ == 1 && !comma) ill_formed();
+    if (header_.shape.size() == 1 && !comma) ill_formed();
   }
 
   std::string_view text_;
   const std::string& where_;
   std::size_t at_ = 0;
   std::set<std::string> seen_;
-  std::int64_t axes_ = 0;
   bool fortran_ = false;
   NpyHeader header_;
 };
+
+void read_exactly(const ByteSource& bytes, std::span<char> buffer, const std::string& where) {
+  if (bytes(buffer) != buffer.size())
+    throw MalformedData(where, "truncated within the header", "a NumPy file (.npy)");
+}
 
 }  // namespace
 
@@ -132,6 +138,25 @@ std::string printable(std::string_view bytes) {
 
 NpyHeader parse_npy_header(std::string_view text, const std::string& where) {
   return HeaderReader(text, where).read();
+}
+
+NpyHeader read_npy_header(const ByteSource& bytes, const std::string& where) {
+  char start[8];
+  read_exactly(bytes, start, where);
+  if (std::memcmp(start, "\x93NUMPY", 6) != 0 || start[6] < 1 || start[6] > 3 || start[7] != 0)
+    throw MalformedData(where, "does not start like one", "a NumPy file (.npy), version 1 to 3");
+  unsigned char length_bytes[4] = {};
+  read_exactly(
+      bytes, {reinterpret_cast<char*>(length_bytes), start[6] == 1 ? std::size_t{2} : std::size_t{4}}, where);
+  std::uint32_t length = 0;
+  std::memcpy(&length, length_bytes, 4);
+  if (length > 65536)
+    throw MalformedData(where, "a header of " + std::to_string(length) + " bytes", "at most 65536");
+  std::string header(length, ' ');
+  read_exactly(bytes, header, where);
+  const NpyHeader array = parse_npy_header(header, where);
+  if (array.fortran_order) throw MalformedData(where, "in Fortran order", "C order, or one axis");
+  return array;
 }
 
 }  // namespace natten_sim

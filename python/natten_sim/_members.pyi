@@ -385,6 +385,9 @@ class ChoiceBackward(Record):
     time_ms: Final[TimeMs]
     speedup_time: Final[float]
     time: Final[Time]
+    deterministic_ms: Final[float]
+    deterministic_low_ms: Final[float]
+    deterministic_high_ms: Final[float]
 
 class AdviceInput(Record):
     preset: Final[str]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import natten_sim
 import numpy as np
 import numpy.typing as npt
 import pytest
+from conftest import Program
 from natten_sim import recall
 from test_brute_force import ENDS, axis_mask
 
@@ -167,6 +169,27 @@ def test_heads_that_look_far_get_the_windows_of_a_search() -> None:
     assert math.prod(of_head[1].window) > math.prod(of_head[0].window)
     with pytest.raises(natten_sim.Error):
         recall.candidates(natten_sim.search(input=layout, top=1))
+
+
+def test_the_program_keeps_what_this_module_does(program: Program, tmp_path: Path) -> None:
+    random = np.random.default_rng(8)
+    whole, factors = random.random((2, 3, 23, 31)) ** 4, random.random((3, 54)) ** 2 + 1e-3
+    parts = recall.Separable((factors[:, :23], factors[:, 23:]))
+    for name, stored, table in (("whole", whole, whole), ("factors", factors, parts)):
+        path = tmp_path / f"{name}.npy"
+        np.save(path, stored)
+        line = f"search -i 12 16 -n 3 -d 128 --device h200 --recall {path}"
+        result = program.json(line)["result"]
+        for each, window in zip(result["candidates"], result["recall"]["windows"]):
+            expected = recall.recall(table, (12, 16), each["window"], each["stride"])
+            assert np.array(window["head_recalls"]).reshape(expected.shape) == pytest.approx(expected)
+        chosen = program.json(f"{line} --least-recall 0.6")["result"]
+        kept = sum(launch["recall"] * len(launch["heads"]) for launch in chosen["recall"]["launches"])
+        assert kept / (3 * chosen["recall"]["layers"]) == pytest.approx(chosen["recall"]["recall"])
+        for launch in chosen["recall"]["launches"]:
+            one = chosen["candidates"][launch["candidate"]]
+            expected = recall.recall(table, (12, 16), one["window"], one["stride"]).reshape(-1, 3)
+            assert launch["recall"] == pytest.approx(expected[launch["layer"], launch["heads"]].mean())
 
 
 @pytest.mark.parametrize(("parameter", "call"), [

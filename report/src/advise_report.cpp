@@ -61,11 +61,10 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
     fields["backward"]["q_tile"] = to_json(choice.count.backward->problem.tiles.q_tile);
     fields["backward"]["kv_tile"] = to_json(choice.count.backward->problem.tiles.kv_tile);
     add_time_fields(choice.count.backward->time, fields["backward"]);
-    fields["backward"]["deterministic"] = Json();
-    if (const auto price = study::deterministic_price(choice.count, context)) {
-      fields["backward"]["deterministic"] = {{"backend", price->backend}, {"total_ms", price->total_ms},
-                                             {"low_ms", price->low_ms}, {"high_ms", price->high_ms}};
-    }
+    const std::optional<study::DeterministicPrice> price = study::deterministic_price(choice.count, context);
+    fields["backward"]["deterministic_ms"] = price ? Json(price->total_ms) : Json();
+    fields["backward"]["deterministic_low_ms"] = price ? Json(price->low_ms) : Json();
+    fields["backward"]["deterministic_high_ms"] = price ? Json(price->high_ms) : Json();
   }
   fields["natten_call"] = emitted_line(EmitKind::kNatten, choice, context);
   fields["natten_profiler"] = emitted_line(EmitKind::kNattenProfiler, choice, context);

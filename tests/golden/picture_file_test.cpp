@@ -26,6 +26,7 @@ TEST_CASE("'-' puts the picture on standard output in place of the answer, whate
        {kCount, std::string("reuse -i 4096 --device h200 --order cyclic"),
         std::string("schedule --q-tiles 4 --kv-tiles 4 --workers 4 --mask causal --algorithm descending"),
         std::string("reproduce gna --figure 4.5"),
+        std::string("search -i 24 24 -n 8 -d 128 --device h200 --pareto"),
         "validate --recorded '" + shipped_recordings({"nvidia-h200-sawtooth"}) + "' --view misses"}) {
     INFO(line);
     const Run shown = run(line + " --quiet --svg -");

@@ -192,6 +192,66 @@ TEST_CASE("a Pareto front is never truncated, and no point of it dominates anoth
   }
 }
 
+TEST_CASE("a front by time is drawn with a point for each, and dense attention beside it") {
+  const std::string path = scratch_folder() + "/front.vl.json";
+  const std::string front = "search -i 24 24 -n 8 -d 128 --device h200 h100 --pareto";
+  const Json result = result_of(front);
+  std::size_t points = 0;
+  for (const Json& device : result["devices"]) points += device["candidates"].size();
+  REQUIRE(run(front + " --svg " + path).exit_code == 0);
+  const std::string chart = read_text(path);
+  for (const char* part : {"time (ms)", "pairs that attend", "dense, h200", "dense, h100", "24x24, 8 heads"})
+    CHECK(chart.find(part) != std::string::npos);
+  std::size_t drawn = 0;
+  for (const Json& layer : Json::parse(chart)["layer"]) {
+    if (layer.contains("data") && layer["data"]["values"].size() > 2) drawn += layer["data"]["values"].size();
+  }
+  CHECK(drawn >= points);
+  CHECK(run("search -i 24 24 --pareto --svg " + path).err.find("--svg") != std::string::npos);
+  CHECK(run("search -i 24 24 -n 8 -d 128 --device h200 --output a --svg a").exit_code == 2);
+}
+
+/// Of two heads: one looks 2 tokens far, one 20.
+const std::string kTable = NATTEN_SIM_SOURCE_DIR "/tests/data/attention.npy";
+const std::string kRecall = "-i 64 64 -n 2 -d 128 --device h200 --recall " + kTable;
+
+TEST_CASE("--recall says what candidates keep, and with a wish gives a window for each head with its call") {
+  const Json rows = result_of("search " + kRecall + " --top 4");
+  CHECK(rows["recall"]["windows"].size() == rows["candidates"].size());
+  for (const Json& window : rows["recall"]["windows"]) {
+    const Json& heads = window["head_recalls"][0];
+    CHECK(window["recall"].get<double>() == Approx((heads[0].get<double>() + heads[1].get<double>()) / 2));
+    CHECK(heads[0] > heads[1]);  // looks less far
+    CHECK(window["least_recall"] == heads[1]);
+  }
+  const Json chosen = result_of("search " + kRecall + " --least-recall 0.8");
+  std::size_t heads = 0;
+  for (const Json& launch : chosen["recall"]["launches"]) {
+    heads += launch["heads"].size();
+    const Json& candidate = chosen["candidates"][launch["candidate"].get<std::size_t>()];
+    if (!launch["natten_call"].is_null()) {
+      const Json& window = candidate["window"];
+      const std::string size = "kernel_size=(" + window[0].dump() + ", " + window[1].dump() + ")";
+      CHECK(launch["natten_call"].get<std::string>().find(size) != std::string::npos);
+    }
+  }
+  CHECK(heads == 2);
+  CHECK(chosen["recall"]["recall"] >= 0.8);
+  const Json advised = result_of("advise " + kRecall + " --least-recall 0.8");
+  CHECK(advised["devices"][0]["recall"] == chosen["recall"]);
+  const Json advice = result_of("advise " + kRecall)["devices"][0];
+  CHECK(advice["recall"]["windows"].size() == advice["choices"].size());
+}
+
+TEST_CASE("wishes that contradict each other or the rest of the line are refused") {
+  for (const char* more : {"--least-recall 0.5 --budget-ms 3", "--least-recall 200", "--least-recall 0.5 --pareto", "--least-recall 0.5 --top 3",
+                           "--least-recall 0.5 --emit natten", "--csv", "--least-recall 0.5 --device h200 h100"})
+    CHECK(run("search " + kRecall + " " + more).exit_code == 2);
+  CHECK(run("search -i 64 64 --least-recall 0.5").exit_code == 2);
+  CHECK(run("search -i 64 65 -n 2 -d 128 --device h200 --recall " + kTable).err.find("attention.npy") !=
+        std::string::npos);
+}
+
 TEST_CASE("what NATTEN refuses is left out, counted, and kept by --any") {
   // One axis of 16: pairs of window and stride 16 * 17 / 2 = 136, of which one has a window of 1.
   const Json result = result_of("search -i 16");

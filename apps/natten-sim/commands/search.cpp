@@ -9,15 +9,19 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
+#include <natten_sim/report/search_picture.hpp>
 #include <natten_sim/report/search_report.hpp>
+#include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "cli/answer_columns.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
+#include "commands/rows/recall_rows.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
 
@@ -37,6 +41,8 @@ struct SearchFlags {
   bool with_input = false;           ///< in the answers of a batch
   std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
+  std::optional<std::string> svg;
+  RecallFlags recall;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
   OutputFlags output;
@@ -55,7 +61,7 @@ Options<SearchFlags> search_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"csv"}}});
+            .rules_out = {{"csv", "recall"}}});
   rows.add("--with-input", &SearchFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -72,7 +78,13 @@ Options<SearchFlags> search_rows() {
        .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
                "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
-       .excludes = {"csv", "batch"}});
+       .excludes = {"csv", "batch", "least-recall", "budget-ms"}});
+  rows.add("--svg", &SearchFlags::svg,
+           {.value = "FILE",
+            .help = "Draw the time of the candidates, or of a whole {pareto} front, over the pairs that attend",
+            .echo = Echo::kNever,
+            .excludes = {"batch"}});
+  rows.include(recall_rows(), &SearchFlags::recall);
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -94,20 +106,28 @@ std::string emitted(const SearchFlags& flags, const std::vector<SearchAnswer>& a
                          parts.backward ? &*parts.backward : nullptr, context);
 }
 
+std::vector<NeighborhoodMask> masks_of(const SearchAnswer& answer) {
+  std::vector<NeighborhoodMask> masks;
+  for (const study::SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
+  return masks;
+}
+
 AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
-                  const study::Context& context) {
+                  const std::optional<study::MaskRecalls>& recalls, const study::Context& context) {
   const std::string call = emitted(flags, answers, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answers);
   if (flags.output.json) {
     report::Json result = report::search_result(answers);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
+    if (recalls) result["recall"] = report::recalls_result(*recalls, *flags.recall.table);
     report::add_closing(closing, result);
     return JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::search_csv(answers);
-  const std::string text = report::search_text(answers);
+  std::string text = report::search_text(answers);
+  if (recalls) text += "\n" + report::recalls_text(masks_of(answers.front()), *recalls, *flags.recall.table);
   return text.empty() ? text : text + report::closing_text(closing);
 }
 
@@ -178,6 +198,37 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
   });
 }
 
+/// What the candidates keep; none: nobody asked, or there is no candidate.
+std::optional<study::MaskRecalls> recalls_for(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
+                                              const study::Context& context) {
+  const SearchAnswer& answer = answers.front();
+  if (!flags.recall.table || answer.candidates.empty()) return std::nullopt;
+  return study::recalls_of(*flags.recall.table, answer.question.setting.input, masks_of(answer), context);
+}
+
+/// A window for every head.
+int run_recall_choice(const SearchFlags& flags, const study::Context& context, ProgressBar& bar, Reply& reply) {
+  SearchQuestion question = flags.asked.question;
+  if (question.kind != SearchKind::kBest || question.top)
+    throw InvalidParameter("recall", "with a wish", "a search without --ladder, --pareto and --top, or no wish");
+  if (flags.asked.devices.names.empty()) throw InvalidParameter("device", "none", "a device, for times");
+  question.setting.device = flags.asked.devices.names.front();
+  const std::string& table = *flags.recall.table;
+  const study::RecallChoice choice = study::choose_by_recall(question, table, wish_of(flags.recall), context);
+  bar.clear();
+  note_preset(question.setting, context.catalog, Notes(flags.output));
+  AnswerSink sink(flags.output, reply);
+  if (flags.svg) write_picture(*flags.svg, report::recall_picture(choice));
+  if (!flags.output.json) {
+    sink.put(report::recall_choice_text(choice, table, context));
+    return kExitDone;
+  }
+  report::Json result = report::search_result({&choice.answer, 1});
+  result["recall"] = report::recall_choice_result(choice, table, context);
+  sink.put(JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, {choice.answer})), std::move(result)));
+  return kExitDone;
+}
+
 int run_search(const SearchFlags& flags, Reply& reply) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
@@ -187,18 +238,28 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   if (flags.emit && devices.size() > 1)
     throw InvalidParameter("emit", std::to_string(devices.size()) + " devices", "one device",
                            devices.front());
+  if (flags.svg && flags.svg == flags.output.output)
+    throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
+  if (flags.recall.table && devices.size() > 1)
+    throw InvalidParameter("recall", std::to_string(devices.size()) + " devices", "one device", devices.front());
+  if (has_wish(flags.recall)) return run_recall_choice(flags, context, bar, reply);
   const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
+  const std::optional<study::MaskRecalls> recalls = recalls_for(flags, answers, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  AnswerBody body = render(flags, answers, context);
+  AnswerBody body = render(flags, answers, recalls, context);
+  draw::Picture picture;
+  if (flags.svg) picture = report::search_picture(answers, recalls ? &*recalls : nullptr);
   note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
-  put_answer(flags.output, reply, std::move(body));
+  AnswerSink sink(flags.output, reply);  // before the picture: may be refused
+  if (flags.svg) write_picture(*flags.svg, picture);
+  sink.put(std::move(body));
   return kExitDone;
 }
 

@@ -120,6 +120,7 @@ const std::set<std::string> kRules = {
     "advise heads-kv",
     "advise input",
     "advise natten",
+    "advise recall-per",  // needs --recall and a wish
     "count at-q-tile",
     "count attention-share",
     "count backward-kv-tile",
@@ -186,6 +187,7 @@ const std::set<std::string> kRules = {
     "search natten",
     "search objective",
     "search q-tile",
+    "search recall-per",
     "search rest-ms",
     "search sparsity",
     "search stride",

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <natten_sim/report/json.hpp>
+#include <natten_sim/study/recall.hpp>
+
+namespace natten_sim::report {
+
+/// What windows keep of the attention in the file `table`, and the windows that heads should have.
+///
+///     attention.npy, 60 layers of 24 heads: windows keep
+///     window    stride    recall  least of a head
+///     18x24x24  16x8x8     83.1%            41.0%
+
+/// A table with a row for each mask.
+[[nodiscard]] std::string recalls_text(std::span<const NeighborhoodMask> masks, const study::MaskRecalls& recalls,
+                                       const std::string& table);
+/// `table`, `layers`, `heads` and `windows`: `recall`, `least_recall` and `head_recalls` (layers, heads).
+[[nodiscard]] Json recalls_result(const study::MaskRecalls& recalls, const std::string& table);
+
+/// The launches of each layer, the calls of their windows, and what all of them take and keep.
+[[nodiscard]] std::string recall_choice_text(const study::RecallChoice& choice, const std::string& table,
+                                             const study::Context& context);
+/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms` and `launches`: `layer`, `heads`, `candidate`, `recall`,
+/// `total_ms`, `natten_call` (null for dense attention).
+[[nodiscard]] Json recall_choice_result(const study::RecallChoice& choice, const std::string& table,
+                                        const study::Context& context);
+
+}  // namespace natten_sim::report

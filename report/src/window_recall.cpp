@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/report/emit.hpp>
+#include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
+#include <natten_sim/report/window_recall.hpp>
+
+namespace natten_sim::report {
+namespace {
+
+using study::RecallChoice;
+using study::SearchCandidate;
+
+std::string share_text(double share) { return fmt::format("{:.1f}%", 100 * share); }
+
+std::string heads_of(std::size_t layers, std::size_t heads) {
+  return layers == 1 ? counted(heads, "head")
+                     : fmt::format("{} of {}", counted(layers, "layer"), counted(heads, "head"));
+}
+
+std::string window_text(const SearchCandidate& candidate) {
+  return candidate.dense_path ? "dense" : to_string(window_of(candidate.counted.problem.mask));
+}
+
+std::string stride_text(const SearchCandidate& candidate) {
+  return candidate.dense_path ? "" : to_string(stride_of(candidate.counted.problem.mask));
+}
+
+/// 0-5, 7
+std::string ranges_text(const std::vector<std::size_t>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
+    if (last > i) text += (last > i + 1 ? "-" : ", ") + std::to_string(numbers[last]);
+    i = last;
+  }
+  return text;
+}
+
+/// The last line of what --emit prints.
+std::string call_of(const RecallChoice& choice, const SearchCandidate& candidate,
+                    const study::Context& context) {
+  const study::CallParts parts = study::call_parts(choice.answer, candidate, context.catalog);
+  std::string text = emitted(EmitKind::kNatten, parts.setting, parts.forward,
+                             parts.backward ? &*parts.backward : nullptr, context);
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+}  // namespace
+
+std::string recalls_text(std::span<const NeighborhoodMask> masks, const study::MaskRecalls& recalls,
+                         const std::string& table) {
+  std::vector<std::vector<std::string>> rows = {{"window", "stride", "recall", "least of a head"}};
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    rows.push_back({to_string(window_of(masks[i])), to_string(stride_of(masks[i])),
+                    share_text(recalls.mean(i)), share_text(recalls.least(i))});
+  }
+  return fmt::format("{}, {}: windows keep\n", table, heads_of(recalls.layers, recalls.heads)) +
+         text_table(rows);
+}
+
+Json recalls_result(const study::MaskRecalls& recalls, const std::string& table) {
+  Json fields = {{"table", table}, {"layers", recalls.layers}, {"heads", recalls.heads}};
+  fields["windows"] = Json::array();
+  for (std::size_t mask = 0; mask < recalls.masks; ++mask) {
+    Json heads = Json::array();
+    for (std::size_t layer = 0; layer < recalls.layers; ++layer) {
+      heads.push_back(Json::array());
+      for (std::size_t head = 0; head < recalls.heads; ++head)
+        heads.back().push_back(recalls.at(layer, head, mask));
+    }
+    fields["windows"].push_back({{"recall", recalls.mean(mask)},
+                                 {"least_recall", recalls.least(mask)},
+                                 {"head_recalls", std::move(heads)}});
+  }
+  return fields;
+}
+
+std::string recall_choice_text(const RecallChoice& choice, const std::string& table,
+                               const study::Context& context) {
+  std::vector<std::vector<std::string>> rows = {{"layer", "heads", "window", "stride", "time", "recall"}};
+  for (const study::RecallLaunch& launch : choice.launches) {
+    const SearchCandidate& candidate = choice.answer.candidates[launch.candidate];
+    rows.push_back({std::to_string(launch.layer), ranges_text(launch.heads), window_text(candidate),
+                    stride_text(candidate), duration_text(launch.ms), share_text(launch.recall)});
+  }
+  std::string text = fmt::format("{}, {}; {} windows and strides tried\n\n", table,
+                                 heads_of(choice.layers, choice.heads), grouped(choice.answer.evaluated)) +
+                     text_table(rows) + "\n";
+  for (const SearchCandidate& candidate : choice.answer.candidates) {
+    if (!candidate.dense_path)
+      text += fmt::format("{}, stride {}: {}\n", window_text(candidate), stride_text(candidate),
+                          call_of(choice, candidate, context));
+  }
+  text += fmt::format("\nall layers: {} of the attention in {}", share_text(choice.recall),
+                      duration_text(choice.ms));
+  if (choice.dense_ms)
+    text += fmt::format("; dense {}, {:.2f}x", duration_text(*choice.dense_ms), *choice.dense_ms / choice.ms);
+  return text + "\n";
+}
+
+Json recall_choice_result(const RecallChoice& choice, const std::string& table,
+                          const study::Context& context) {
+  Json fields = {{"table", table},          {"layers", choice.layers}, {"heads", choice.heads},
+                 {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()}};
+  if (choice.dense_ms) fields["dense_ms"] = *choice.dense_ms;
+  fields["launches"] = Json::array();
+  for (const study::RecallLaunch& launch : choice.launches) {
+    const SearchCandidate& candidate = choice.answer.candidates[launch.candidate];
+    Json one = {{"layer", launch.layer},   {"heads", launch.heads}, {"candidate", launch.candidate},
+                {"recall", launch.recall}, {"total_ms", launch.ms}, {"natten_call", Json()}};
+    if (!candidate.dense_path) one["natten_call"] = call_of(choice, candidate, context);
+    fields["launches"].push_back(std::move(one));
+  }
+  return fields;
+}
+
+}  // namespace natten_sim::report

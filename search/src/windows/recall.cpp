@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/search/windows/recall.hpp>
+
+namespace natten_sim {
+namespace {
+
+std::size_t offsets_of(const AxisMask& axis) { return static_cast<std::size_t>(2 * axis.length - 1); }
+
+/// Candidates on the upper hull of recall over cost, from the cheapest to the one that keeps most.
+std::vector<std::size_t> upper_hull(std::span<const double> recalls, std::span<const double> costs) {
+  std::vector<std::size_t> order(costs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return costs[a] != costs[b] ? costs[a] < costs[b] : recalls[a] > recalls[b];
+  });
+  std::vector<std::size_t> hull;
+  for (const std::size_t next : order) {
+    if (!hull.empty() && recalls[next] <= recalls[hull.back()]) continue;
+    while (hull.size() > 1) {
+      const std::size_t before = hull[hull.size() - 2], last = hull.back();
+      const double rise = (recalls[last] - recalls[before]) * (costs[next] - costs[last]);
+      if (rise > (recalls[next] - recalls[last]) * (costs[last] - costs[before])) break;
+      hull.pop_back();
+    }
+    hull.push_back(next);
+  }
+  return hull;
+}
+
+}  // namespace
+
+std::vector<double> kept_by_offset(const AxisMask& axis) {
+  require_valid(axis, 0);
+  const std::int64_t length = axis.length;
+  std::vector<double> shares(offsets_of(axis), 0.0);
+  for (std::int64_t residue = 0; residue < axis.dilation; ++residue) {
+    const AxisGroup group = residue_class(axis, residue);
+    for (std::int64_t query = 0; query < group.length; ++query) {
+      const TokenRange range = attended_range(group, query);
+      for (std::int64_t key = range.begin; key < range.end; ++key) {
+        const std::int64_t inside =
+            (key % group.length + group.length) % group.length;  // beyond the end of a cycle
+        shares[static_cast<std::size_t>((inside - query) * axis.dilation + length - 1)] += 1;
+      }
+    }
+  }
+  for (std::int64_t at = 0; at < 2 * length - 1; ++at)
+    shares[static_cast<std::size_t>(at)] /= static_cast<double>(length - std::abs(at - (length - 1)));
+  return shares;
+}
+
+double MaskRecall::Kept::sum(const double* masses) const noexcept {
+  double sums[4] = {0, 0, 0, 0};  // apart, so that one addition need not wait for the other
+  std::size_t at = begin;
+  for (; at + 4 <= end; at += 4) {
+    for (std::size_t lane = 0; lane < 4; ++lane) sums[lane] += shares[at + lane] * masses[at + lane];
+  }
+  for (; at < end; ++at) sums[0] += shares[at] * masses[at];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+MaskRecall::MaskRecall(const Extents& layout, std::span<const NeighborhoodMask> masks)
+    : options_(layout.rank()) {
+  for (const NeighborhoodMask& mask : masks) {
+    if (input_of(mask) != layout)
+      throw InvalidParameter("input", to_string(input_of(mask)), "the table's layout " + to_string(layout));
+    std::vector<std::size_t>& at = at_.emplace_back();
+    for (std::size_t axis = 0; axis < layout.rank(); ++axis) {
+      std::vector<Kept>& options = options_[axis];
+      auto found = std::find_if(options.begin(), options.end(),
+                                [&](const Kept& each) { return each.axis == mask[axis]; });
+      if (found == options.end()) {
+        Kept kept{.axis = mask[axis], .shares = kept_by_offset(mask[axis])};
+        const auto has = [](double share) { return share > 0; };
+        kept.begin = static_cast<std::size_t>(std::find_if(kept.shares.begin(), kept.shares.end(), has) -
+                                              kept.shares.begin());
+        kept.end = static_cast<std::size_t>(kept.shares.rend() -
+                                            std::find_if(kept.shares.rbegin(), kept.shares.rend(), has));
+        found = options.insert(options.end(), std::move(kept));
+      }
+      at.push_back(static_cast<std::size_t>(found - options.begin()));
+    }
+  }
+  if (masks.empty()) throw InvalidParameter("masks", "none", "one or more");
+}
+
+std::size_t MaskRecall::table_size() const noexcept {
+  std::size_t size = 1;
+  for (const std::vector<Kept>& options : options_) size *= options.front().shares.size();
+  return size;
+}
+
+std::size_t MaskRecall::product_size() const noexcept {
+  std::size_t size = 0;
+  for (const std::vector<Kept>& options : options_) size += options.front().shares.size();
+  return size;
+}
+
+std::vector<double> MaskRecall::of_table(std::span<const double> table) const {
+  const double total = std::accumulate(table.begin(), table.end(), 0.0);
+  // (options of the axes that are summed, the last first; offsets of the others)
+  std::vector<double> sums(table.begin(), table.end());
+  std::size_t blocks = 1;
+  for (std::size_t axis = options_.size() - 1; axis > 0; --axis) {
+    const std::vector<Kept>& options = options_[axis];
+    const std::size_t size = options.front().shares.size(), rest = sums.size() / blocks / size;
+    std::vector<double> next(blocks * options.size() * rest);
+    for (std::size_t row = 0; row < blocks * rest; ++row) {
+      double* to = next.data() + row / rest * options.size() * rest + row % rest;
+      for (std::size_t option = 0; option < options.size(); ++option)
+        to[option * rest] = options[option].sum(sums.data() + row * size);
+    }
+    blocks *= options.size();
+    sums = std::move(next);
+  }
+  const std::size_t size = options_.front().front().shares.size();
+  std::vector<double> recalls;
+  for (const std::vector<std::size_t>& at : at_) {
+    std::size_t block = 0;
+    for (std::size_t axis = options_.size() - 1; axis > 0; --axis)
+      block = block * options_[axis].size() + at[axis];
+    recalls.push_back(options_.front()[at.front()].sum(sums.data() + block * size) / total);
+  }
+  return recalls;
+}
+
+std::vector<double> MaskRecall::of_product(std::span<const double> factors) const {
+  std::vector<double> recalls(at_.size(), 1.0);
+  const double* masses = factors.data();
+  for (std::size_t axis = 0; axis < options_.size(); ++axis) {
+    const std::size_t size = options_[axis].front().shares.size();
+    const double total = std::accumulate(masses, masses + size, 0.0);
+    std::vector<double> shares;
+    for (const Kept& option : options_[axis]) shares.push_back(option.sum(masses) / total);
+    for (std::size_t mask = 0; mask < at_.size(); ++mask) recalls[mask] *= shares[at_[mask][axis]];
+    masses += size;
+  }
+  return recalls;
+}
+
+RecallTrade::RecallTrade(std::span<const double> recalls, std::span<const double> costs) {
+  TradePoint now;
+  for (std::size_t unit = 0; unit * costs.size() < recalls.size(); ++unit) {
+    const std::span<const double> own = recalls.subspan(unit * costs.size(), costs.size());
+    const std::vector<std::size_t> hull = upper_hull(own, costs);
+    first_.push_back(hull.front());
+    now.cost += costs[hull.front()];
+    now.recall += own[hull.front()];
+    for (std::size_t i = 1; i < hull.size(); ++i) {
+      const double cost = costs[hull[i]] - costs[hull[i - 1]], rise = own[hull[i]] - own[hull[i - 1]];
+      steps_.push_back({rise / cost, unit, hull[i], cost, rise});
+    }
+  }
+  std::stable_sort(steps_.begin(), steps_.end(),
+                   [](const Step& a, const Step& b) { return a.slope > b.slope; });
+  points_.push_back(now);
+  for (const Step& step : steps_) {
+    now.cost += step.cost;
+    now.recall += step.recall;
+    points_.push_back(now);
+  }
+}
+
+std::vector<std::size_t> RecallTrade::chosen(std::size_t steps) const {
+  std::vector<std::size_t> chosen = first_;
+  for (std::size_t i = 0; i < steps; ++i) chosen[steps_[i].unit] = steps_[i].candidate;
+  return chosen;
+}
+
+}  // namespace natten_sim

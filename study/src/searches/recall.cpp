@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include <natten_sim/core/cancellation.hpp>
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/core/parallel.hpp>
+#include <natten_sim/io/offset_tables.hpp>
+#include <natten_sim/study/recall.hpp>
+
+#include "searches/recall_candidates.hpp"
+
+namespace natten_sim::study {
+namespace {
+
+constexpr std::size_t kMostMoves = 64;  // of single heads, after the steps
+
+std::string number_text(double value) {
+  std::string text = std::to_string(value);
+  while (text.back() == '0') text.pop_back();
+  return text.back() == '.' ? text + "0" : text;
+}
+
+void require_valid(const RecallWish& wish) {
+  if (wish.least_recall.has_value() == wish.budget_ms.has_value())
+    throw InvalidParameter("budget_ms", wish.budget_ms ? number_text(*wish.budget_ms) : "none",
+                           "either a budget or a least recall");
+}
+
+/// A table's heads, and what each may have.
+class Chooser {
+ public:
+  Chooser(SearchQuestion question, const std::string& table, const RecallWish& wish, const Context& context)
+      : question_(std::move(question)),
+        wish_(wish),
+        context_(context),
+        candidates_(recall_candidates(question_, context)) {
+    context_.progress = {};
+    std::vector<NeighborhoodMask> masks;
+    for (const RecallCandidate& each : candidates_) masks.push_back(each.mask);
+    recalls_ = recalls_of(table, question_.setting.input, masks, context);
+    if (static_cast<std::int64_t>(recalls_.heads) != *question_.setting.heads)
+      throw InvalidParameter(
+          "recall", std::to_string(recalls_.heads) + " heads",
+          "a table of as many heads as attention has, " + std::to_string(*question_.setting.heads));
+  }
+
+  RecallChoice choose() {
+    unit_recalls_ = unit_recalls();
+    unit_costs_ = unit_costs();
+    const RecallTrade trade(unit_recalls_, unit_costs_);
+    RecallChoice choice{.layers = recalls_.layers, .heads = recalls_.heads};
+    for (const TradePoint& point : trade.points())
+      choice.front.push_back({point.cost, point.recall / static_cast<double>(units())});
+    std::vector<std::size_t> chosen =
+        trade.chosen(wish_.budget_ms ? steps_within(trade, choice.front) : steps_to(choice.front));
+    for (std::size_t moves = 0;
+         moves < kMostMoves && (wish_.budget_ms ? moved_up(chosen) : moved_down(chosen)); ++moves)
+      poll_now();
+    add_launches(chosen, choice);
+    add_candidates(choice);
+    return choice;
+  }
+
+ private:
+  [[nodiscard]] bool of_layer() const { return wish_.per == RecallPer::kLayer; }
+  [[nodiscard]] std::size_t units() const { return recalls_.layers * (of_layer() ? 1 : recalls_.heads); }
+
+  [[nodiscard]] std::vector<double> unit_recalls() const {
+    if (!of_layer()) return recalls_.values;
+    std::vector<double> means(recalls_.layers * recalls_.masks, 0.0);
+    for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
+      for (std::size_t head = 0; head < recalls_.heads; ++head) {
+        for (std::size_t mask = 0; mask < recalls_.masks; ++mask)
+          means[layer * recalls_.masks + mask] +=
+              recalls_.at(layer, head, mask) / static_cast<double>(recalls_.heads);
+      }
+    }
+    return means;
+  }
+
+  [[nodiscard]] std::vector<double> unit_costs() const {
+    std::vector<double> costs;
+    for (const RecallCandidate& each : candidates_)
+      costs.push_back(each.ms / (of_layer() ? 1 : static_cast<double>(recalls_.heads)));
+    return costs;
+  }
+
+  [[nodiscard]] std::size_t candidate_of(const std::vector<std::size_t>& chosen, std::size_t layer,
+                                         std::size_t head) const {
+    return chosen[of_layer() ? layer : layer * recalls_.heads + head];
+  }
+
+  /// Heads of a layer by candidate, the fastest first: candidates are sorted by time.
+  [[nodiscard]] std::map<std::size_t, std::vector<std::size_t>> groups_of(
+      const std::vector<std::size_t>& chosen, std::size_t layer) const {
+    std::map<std::size_t, std::vector<std::size_t>> groups;
+    for (std::size_t head = 0; head < recalls_.heads; ++head)
+      groups[candidate_of(chosen, layer, head)].push_back(head);
+    return groups;
+  }
+
+  double ms_of(std::size_t candidate, std::size_t heads) {
+    const auto [at, added] = launch_ms_.try_emplace({candidate, heads});
+    if (added)
+      at->second = launch_ms(question_, candidates_[candidate], static_cast<std::int64_t>(heads), context_);
+    return at->second;
+  }
+
+  double ms_of(const std::vector<std::size_t>& chosen) {
+    poll_now();
+    double ms = 0;
+    for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
+      for (const auto& [candidate, heads] : groups_of(chosen, layer)) ms += ms_of(candidate, heads.size());
+    }
+    return ms;
+  }
+
+  /// Steps whose launches, asked one by one, are within the budget, where one more is not.
+  std::size_t steps_within(const RecallTrade& trade, const std::vector<TradePoint>& front) {
+    const auto fits = [&](std::size_t steps) {
+      return ms_of(trade.chosen(steps)) <= *wish_.budget_ms * (1 + 1e-12);
+    };
+    if (!fits(0))
+      throw InvalidParameter("budget_ms", number_text(*wish_.budget_ms),
+                             number_text(ms_of(trade.chosen(0))) + " or more, what the fastest windows take");
+    std::size_t within = 0, beyond = front.size();
+    while (beyond - within > 1) {
+      const std::size_t middle = within + (beyond - within) / 2;
+      (fits(middle) ? within : beyond) = middle;
+    }
+    return within;
+  }
+
+  /// A candidate for one unit instead of the one it has.
+  struct Move {
+    std::size_t unit = 0, candidate = 0;
+    double gain = 0;
+  };
+
+  /// The move with the largest gain(cost saved, recall won); none: no gain is above 0.
+  template <typename Gain>
+  [[nodiscard]] std::optional<Move> best_move(const std::vector<std::size_t>& chosen,
+                                              const Gain& gain) const {
+    std::optional<Move> best;
+    for (std::size_t unit = 0; unit < chosen.size(); ++unit) {
+      const double* recalls = unit_recalls_.data() + unit * candidates_.size();
+      for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate) {
+        const double gained = gain(unit_costs_[chosen[unit]] - unit_costs_[candidate],
+                                   recalls[candidate] - recalls[chosen[unit]]);
+        if (gained > (best ? best->gain : 0)) best = Move{unit, candidate, gained};
+      }
+    }
+    return best;
+  }
+
+  [[nodiscard]] double recall_of(const std::vector<std::size_t>& chosen) const {
+    double sum = 0;
+    for (std::size_t unit = 0; unit < chosen.size(); ++unit)
+      sum += unit_recalls_[unit * candidates_.size() + chosen[unit]];
+    return sum;
+  }
+
+  /// Steps go past the share by up to one of them: another candidate of one unit may be quicker and keep
+  /// enough.
+  bool moved_down(std::vector<std::size_t>& chosen) const {
+    const double spare = recall_of(chosen) - *wish_.least_recall * static_cast<double>(units());
+    const auto saved = [&](double cost, double recall) { return recall >= -spare ? cost : 0; };
+    const std::optional<Move> move = best_move(chosen, saved);
+    if (move) chosen[move->unit] = move->candidate;
+    return move.has_value();
+  }
+
+  /// Steps end before the budget by up to one of them: another candidate of one unit may keep more within it.
+  bool moved_up(std::vector<std::size_t>& chosen) {
+    const double spare = *wish_.budget_ms - ms_of(chosen);
+    const auto won = [&](double cost, double recall) { return cost >= -spare ? recall : 0; };
+    const std::optional<Move> move = best_move(chosen, won);
+    if (!move) return false;
+    std::vector<std::size_t> moved = chosen;
+    moved[move->unit] = move->candidate;
+    if (ms_of(moved) > *wish_.budget_ms * (1 + 1e-12)) return false;
+    chosen = std::move(moved);
+    return true;
+  }
+
+  [[nodiscard]] std::size_t steps_to(const std::vector<TradePoint>& front) const {
+    const auto enough = std::find_if(front.begin(), front.end(), [&](const TradePoint& point) {
+      return point.recall >= *wish_.least_recall * (1 - 1e-12);
+    });
+    if (enough != front.end()) return static_cast<std::size_t>(enough - front.begin());
+    throw InvalidParameter("least_recall", number_text(*wish_.least_recall),
+                           number_text(front.back().recall) + " or less, what the windows keep");
+  }
+
+  void add_launches(const std::vector<std::size_t>& chosen, RecallChoice& choice) {
+    for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
+      for (const auto& [candidate, heads] : groups_of(chosen, layer)) {
+        double kept = 0;
+        for (const std::size_t head : heads) kept += recalls_.at(layer, head, candidate);
+        const double ms = ms_of(candidate, heads.size());
+        choice.launches.push_back({layer, heads, candidate, kept / static_cast<double>(heads.size()), ms});
+        choice.recall += kept / static_cast<double>(recalls_.layers * recalls_.heads);
+        choice.ms += ms;
+      }
+    }
+  }
+
+  /// Those that launches have, as a search for each alone answers; launches then name their places.
+  void add_candidates(RecallChoice& choice) const {
+    std::map<std::size_t, std::size_t> places;
+    for (const RecallLaunch& launch : choice.launches) places.emplace(launch.candidate, 0);
+    choice.answer.question = question_;
+    for (auto& [candidate, place] : places) {
+      SearchAnswer one = search(question_of(question_, candidates_[candidate]), context_);
+      place = choice.answer.candidates.size();
+      const SearchCandidate& found = one.candidates.at(0);
+      choice.dense_ms = found.speedup * found.total_ms() * static_cast<double>(recalls_.layers);
+      choice.answer.candidates.push_back(std::move(one.candidates.front()));
+    }
+    choice.answer.evaluated = choice.answer.space_size = static_cast<std::int64_t>(candidates_.size());
+    for (RecallLaunch& launch : choice.launches) launch.candidate = places.at(launch.candidate);
+  }
+
+  SearchQuestion question_;
+  const RecallWish& wish_;
+  Context context_;
+  std::vector<RecallCandidate> candidates_;
+  MaskRecalls recalls_;
+  std::vector<double> unit_recalls_;  // (units, candidates)
+  std::vector<double> unit_costs_;    // (candidates)
+  std::map<std::pair<std::size_t, std::size_t>, double> launch_ms_;
+};
+
+}  // namespace
+
+double MaskRecalls::mean(std::size_t mask) const {
+  double sum = 0;
+  for (std::size_t unit = 0; unit < layers * heads; ++unit) sum += values[unit * masks + mask];
+  return sum / static_cast<double>(layers * heads);
+}
+
+double MaskRecalls::least(std::size_t mask) const {
+  double least = 1;
+  for (std::size_t unit = 0; unit < layers * heads; ++unit)
+    least = std::min(least, values[unit * masks + mask]);
+  return least;
+}
+
+MaskRecalls recalls_of(const std::string& table, const Extents& layout,
+                       std::span<const NeighborhoodMask> masks, const Context& context) {
+  const MaskRecall recall(layout, masks);
+  OffsetTables tables("recall", table, layout);
+  MaskRecalls found{tables.layers(), tables.heads(), masks.size(), {}};
+  const std::size_t heads = found.layers * found.heads, batch = std::max(1U, context.threads);
+  found.values.resize(heads * masks.size());
+  for (std::size_t begin = 0; begin < heads; begin += batch) {
+    poll_now();
+    std::vector<std::vector<double>> values(std::min(batch, heads - begin));
+    for (std::vector<double>& each : values) each = tables.next();
+    run_tasks(values.size(), {.threads = context.threads}, [&](std::size_t i, std::size_t) {
+      const std::vector<double> own =
+          tables.product() ? recall.of_product(values[i]) : recall.of_table(values[i]);
+      std::copy(own.begin(), own.end(),
+                found.values.begin() + static_cast<std::ptrdiff_t>((begin + i) * masks.size()));
+    });
+    if (context.progress)
+      context.progress(static_cast<double>(begin + values.size()) / static_cast<double>(heads));
+  }
+  return found;
+}
+
+RecallChoice choose_by_recall(const SearchQuestion& question, const std::string& table,
+                              const RecallWish& wish, const Context& context) {
+  require_valid(wish);
+  SearchQuestion full = question;
+  full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
+  if (!full.setting.device) throw InvalidParameter("device", "none", "a device, for times");
+  const bool any_tiles = full.tiles.empty() && full.q_tile.empty() && full.kv_tile.empty() &&
+                         full.backward_q_tile.empty() && full.backward_kv_tile.empty() &&
+                         !question.setting.backend;
+  if (full.kernels.empty() && any_tiles)
+    full.kernels = {effective_backend(full.setting, context.catalog).name};
+  return Chooser(std::move(full), table, wish, context).choose();
+}
+
+}  // namespace natten_sim::study

@@ -1,0 +1,150 @@
+// A window for each head: what the launches take and keep is asked again by itself.
+#include <algorithm>
+#include <string>
+
+#include <natten_sim/core/error.hpp>
+#include <natten_sim/study/recall.hpp>
+
+#include "catch.hpp"
+
+namespace recall_study_test {
+
+using namespace natten_sim;
+using study::RecallChoice;
+using study::RecallPer;
+using study::RecallWish;
+using study::SearchCandidate;
+
+/// 64x64 tokens, two heads: one looks 2 tokens far, one 20.
+const std::string kTable = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/data/attention.npy";
+
+study::SearchQuestion images() {
+  study::SearchQuestion question;
+  question.setting.input = {64, 64};
+  question.setting.heads = 2;
+  question.setting.head_dim = 128;
+  question.setting.batch = 512;
+  question.setting.device = "h200";
+  return question;
+}
+
+const study::Context& shared_context() {
+  static const study::Context context = study::default_context();
+  return context;
+}
+
+const NeighborhoodMask& mask_of(const SearchCandidate& candidate) { return candidate.counted.problem.mask; }
+
+/// The time of so many heads with the candidate, by a search that may take nothing else.
+double ms_of(const SearchCandidate& candidate, std::int64_t heads) {
+  study::SearchQuestion again = images();
+  again.setting.heads = heads;
+  again.window = window_of(mask_of(candidate));
+  again.stride = stride_of(mask_of(candidate));
+  again.tiles = {candidate.tiles};
+  again.top = 1;
+  again.distinct = Distinct::kWindow;
+  const SearchCandidate found = study::search(again, shared_context()).candidates.at(0);
+  return candidate.dense_path ? found.speedup * found.total_ms() : found.total_ms();
+}
+
+void check_choice(const RecallChoice& choice) {
+  double ms = 0, recall = 0;
+  std::vector<std::size_t> heads;
+  for (const study::RecallLaunch& launch : choice.launches) {
+    const SearchCandidate& candidate = choice.answer.candidates.at(launch.candidate);
+    const std::vector<NeighborhoodMask> mask = {mask_of(candidate)};
+    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, mask, shared_context());
+    double kept = 0;
+    for (const std::size_t head : launch.heads) kept += recalls.at(0, head, 0);
+    CHECK(launch.recall == Approx(kept / static_cast<double>(launch.heads.size())));
+    CHECK(launch.ms == Approx(ms_of(candidate, static_cast<std::int64_t>(launch.heads.size()))));
+    heads.insert(heads.end(), launch.heads.begin(), launch.heads.end());
+    ms += launch.ms;
+    recall += kept / 2;
+  }
+  std::sort(heads.begin(), heads.end());
+  CHECK(heads == std::vector<std::size_t>{0, 1});
+  CHECK(choice.ms == Approx(ms));
+  CHECK(choice.recall == Approx(recall));
+}
+
+TEST_CASE(
+    "the head that looks far gets the larger window, and launches take and keep what asking again gives") {
+  const RecallChoice choice = study::choose_by_recall(
+      images(), kTable, {.least_recall = 0.8, .per = RecallPer::kHead}, shared_context());
+  CHECK(choice.recall >= 0.8);
+  CHECK(choice.recall < 0.85);  // where steps along the hulls alone end at 0.95
+  CHECK(choice.ms < *choice.dense_ms);
+  check_choice(choice);
+  std::int64_t pairs[2] = {};
+  for (const study::RecallLaunch& launch : choice.launches)
+    for (const std::size_t head : launch.heads)
+      pairs[head] = choice.answer.candidates[launch.candidate].counted.count.attended_pairs;
+  CHECK(pairs[0] < pairs[1]);
+  // One window for both takes longer for as much.
+  const RecallChoice layer = study::choose_by_recall(
+      images(), kTable, {.least_recall = 0.8, .per = RecallPer::kLayer}, shared_context());
+  CHECK(layer.launches.size() == 1);
+  CHECK(layer.recall >= 0.8);
+  check_choice(layer);
+}
+
+TEST_CASE(
+    "launches are within a budget, of which a larger one keeps no less, and dense attention keeps all") {
+  double before = 0;
+  const double dense =
+      *study::choose_by_recall(images(), kTable, {.least_recall = 0.5}, shared_context()).dense_ms;
+  for (const double share : {0.6, 0.8, 1.1}) {
+    const RecallChoice choice =
+        study::choose_by_recall(images(), kTable, {.budget_ms = share * dense}, shared_context());
+    CAPTURE(share);
+    CHECK(choice.ms <= share * dense * (1 + 1e-9));
+    CHECK(choice.recall >= before);
+    before = choice.recall;
+    check_choice(choice);
+  }
+  CHECK(before == Approx(1));
+}
+
+TEST_CASE("a choice keeps to the ranges, the sparsity and the fast path of the question") {
+  study::SearchQuestion question = images();
+  question.constraints.natten_fast_path = true;
+  question.constraints.sparsity = SparsityRange{0.2, 0.95};
+  question.window_range = {IntRange{16, 40}};
+  const RecallChoice choice =
+      study::choose_by_recall(question, kTable, {.least_recall = 0.3}, shared_context());
+  for (const SearchCandidate& each : choice.answer.candidates) {
+    CHECK(each.fast_path);
+    CHECK(each.counted.count.sparsity() >= 0.2);
+    for (const std::int64_t size : window_of(mask_of(each))) CHECK((size >= 16 && size <= 40));
+  }
+}
+
+TEST_CASE("wishes that cannot be, and tables of other heads, are refused by name") {
+  const auto refused = [](const study::SearchQuestion& question, const RecallWish& wish) -> std::string {
+    try {
+      (void)study::choose_by_recall(question, kTable, wish, shared_context());
+    } catch (const InvalidParameter& error) {
+      return error.parameter();
+    }
+    return "";
+  };
+  CHECK(refused(images(), {}) == "budget_ms");
+  CHECK(refused(images(), {.least_recall = 0.5, .budget_ms = 1.0}) == "budget_ms");
+  CHECK(refused(images(), {.budget_ms = 1e-6}) == "budget_ms");
+  study::SearchQuestion other = images();
+  other.setting.heads = 3;
+  CHECK(refused(other, {.least_recall = 0.5}) == "recall");
+  other = images();
+  other.constraints.sparsity = SparsityRange{0.9, 0.99};
+  CHECK(refused(other, {.least_recall = 0.999}) == "least_recall");
+  other = images();
+  other.setting.device.reset();
+  CHECK(refused(other, {.least_recall = 0.5}) == "device");
+  other = images();
+  other.constraints.no_padding = true;
+  CHECK(refused(other, {.least_recall = 0.5}) == "no_padding");
+}
+
+}  // namespace recall_study_test
