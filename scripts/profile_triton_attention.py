@@ -4,7 +4,7 @@
     ncu --clock-control none --section LaunchStats --section Occupancy --csv -k regex:descending_attention \
         --metrics dram__bytes_read.sum,l1tex__m_xbar2l1tex_read_sectors.sum,gpu__time_duration.sum \
         python3 scripts/profile_triton_attention.py > triton.csv
-    natten-sim explain triton.csv --kernel data/kernel-files/triton-descending.json
+    natten-sim explain triton.csv --kernel data/kernel-files/triton-descending.json --device h200
 
 The kernel walks the keys from the last one down and launches all heads of a Q tile before the next Q tile;
 data/kernel-files/triton-descending.json says so. Every problem is checked against PyTorch on 16 queries.

@@ -1,4 +1,7 @@
-#include "attention_kernels.hpp"
+#include <natten_sim/io/attention_kernels.hpp>
+
+#include <algorithm>
+#include <utility>
 
 #include <natten_sim/core/names.hpp>
 
@@ -9,6 +12,8 @@ namespace {
 
 using Json = StrictObject::Json;
 using Reader = CatalogReader;
+
+constexpr const char* kAxisNames = "q-tiles, heads and batch at most once, for the axes of the grid";
 
 KernelRate read_rate(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
@@ -46,11 +51,29 @@ E read_name(const Reader& fields, const char* key) {
   fields.fail(key, joined(names_of<E>()).c_str());
 }
 
-AttentionKernel read_kernel(const Json& entry, const std::string& where) {
-  const Reader fields(
-      entry, where,
-      {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source"});
-  AttentionKernel kernel;
+/// ["q-tiles", "heads"]: what each axis of the grid counts.
+KernelGrid read_grid(const Reader& fields) {
+  const std::vector<std::string> axes = fields.texts("grid");
+  KernelGrid grid;
+  constexpr std::size_t kAxes = 3;
+  for (std::size_t axis = 0; axis < axes.size() && axis < kAxes; ++axis) {
+    std::optional<std::size_t>* counted = axes[axis] == "q-tiles" ? &grid.q_tiles
+                                          : axes[axis] == "heads" ? &grid.heads
+                                          : axes[axis] == "batch" ? &grid.batch
+                                                                  : nullptr;
+    if (counted == nullptr || *counted) fields.fail("grid", kAxisNames);
+    *counted = axis;
+  }
+  if (axes.size() > kAxes) fields.fail("grid", kAxisNames);
+  return grid;
+}
+
+KernelFile read_kernel(const Json& entry, const std::string& where) {
+  const Reader fields(entry, where,
+                      {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source",
+                       "launch", "longest_first", "dtype", "grid", "names"});
+  KernelFile file;
+  AttentionKernel& kernel = file.kernel;
   kernel.name = fields.text("name");
   kernel.title = fields.text("title");
   kernel.q_tile = fields.positive("q_tile");
@@ -65,15 +88,81 @@ AttentionKernel read_kernel(const Json& entry, const std::string& where) {
   kernel.ctas_per_sm = fields.positive("ctas_per_sm");
   for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
   kernel.source = fields.text("source");
-  return kernel;
+  if (fields.has("launch")) file.launch = read_name<LaunchOrder>(fields, "launch");
+  if (fields.has("longest_first")) file.longest_first = fields.boolean("longest_first");
+  if (fields.has("dtype")) file.dtype = read_name<Dtype>(fields, "dtype");
+  if (fields.has("names")) file.names = fields.texts("names");
+  if (fields.has("grid")) file.grid = read_grid(fields);
+  return file;
+}
+
+Json rate_json(const KernelRate& rate) {
+  Json fields = {{"device", rate.device},
+                 {"head_dim", rate.head_dim},
+                 {"flops_per_s", rate.flops_per_s},
+                 {"tokens", rate.tokens},
+                 {"heads", rate.heads},
+                 {"lone_share", rate.lone_share},
+                 {"slot_skew", rate.slot_skew},
+                 {"jitter", rate.jitter},
+                 {"score_share", rate.score_share},
+                 {"arrival_ns", rate.arrival_ns},
+                 {"measured", rate.measured},
+                 {"source", rate.source}};
+  if (!rate.assumed.empty()) fields["assumed"] = rate.assumed;
+  return fields;
+}
+
+/// As read_grid() has them: up to the last axis that counts something.
+std::vector<std::string> axes_of(const KernelGrid& grid) {
+  std::vector<std::string> axes;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (grid.q_tiles == axis) axes.emplace_back("q-tiles");
+    if (grid.heads == axis) axes.emplace_back("heads");
+    if (grid.batch == axis) axes.emplace_back("batch");
+  }
+  return axes;
 }
 
 }  // namespace
 
-void add_kernels(Catalog& catalog, std::string_view json, const std::string& where) {
-  const Json document = parse_strict(json, where, "natten-sim.attention-kernels/1");
-  for (const Json& entry : Reader(document, where).array("kernels"))
-    catalog.kernels.push_back(read_kernel(entry, where));
+std::vector<KernelFile> parse_kernel_file(std::string_view json, const std::string& where) {
+  const Json document = parse_strict(json, where, kKernelFileSchema);
+  const Reader file(document, where);
+  if (file.array("kernels").empty()) file.fail("kernels", "one kernel or more");
+  std::vector<KernelFile> kernels;
+  for (const Json& entry : file.array("kernels")) kernels.push_back(read_kernel(entry, where));
+  return kernels;
+}
+
+void add_kernel(Catalog& catalog, const AttentionKernel& kernel) {
+  std::erase_if(catalog.kernels, [&](const AttentionKernel& each) { return each.name == kernel.name; });
+  catalog.kernels.push_back(kernel);
+}
+
+Json to_json(const KernelFile& file) {
+  const AttentionKernel& kernel = file.kernel;
+  Json tiles = Json::array(), rates = Json::array();
+  for (const KernelTile& tile : kernel.kv_tiles) {
+    tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
+    if (tile.stages) tiles.back()["stages"] = *tile.stages;
+  }
+  for (const KernelRate& rate : kernel.rates) rates.push_back(rate_json(rate));
+  Json fields = {{"name", kernel.name},
+                 {"title", kernel.title},
+                 {"q_tile", kernel.q_tile},
+                 {"kv_tiles", tiles},
+                 {"schedule", to_string(kernel.schedule)},
+                 {"launch", to_string(file.launch)},
+                 {"order", to_string(kernel.order)},
+                 {"longest_first", file.longest_first},
+                 {"ctas_per_sm", kernel.ctas_per_sm}};
+  if (file.dtype) fields["dtype"] = to_string(*file.dtype);
+  if (!file.names.empty()) fields["names"] = file.names;
+  if (file.grid.q_tiles || file.grid.heads || file.grid.batch) fields["grid"] = axes_of(file.grid);
+  fields["rates"] = rates;
+  fields["source"] = kernel.source;
+  return fields;
 }
 
 }  // namespace natten_sim

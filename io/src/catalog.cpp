@@ -3,12 +3,12 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/io/tile_physics.hpp>
 
-#include "attention_kernels.hpp"
 #include "backward_kernels.hpp"
 #include "catalog_reader.hpp"
 #include "device_atomics.hpp"
@@ -270,7 +270,8 @@ Catalog parse_builtin_catalog() {
   join_atomics(catalog);
   join_msda_kernels(catalog);
   join_msda_costs(catalog);
-  add_kernels(catalog, embedded::attention_kernels, "data/attention-kernels.json");
+  for (const KernelFile& file : parse_kernel_file(embedded::attention_kernels, "data/attention-kernels.json"))
+    catalog.kernels.push_back(file.kernel);
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
   catalog.physics = parse_tile_physics(embedded::tile_physics, "data/tile-physics.json");
   for (const embedded::File& file : embedded::schedule_costs)

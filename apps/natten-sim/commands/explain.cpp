@@ -1,3 +1,4 @@
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
@@ -14,6 +15,7 @@ struct ExplainFlags {
   std::string ncu_kernel;
   std::optional<std::string> device;
   std::optional<std::string> family;
+  std::optional<std::string> kernel;  ///< a kernel file
   std::optional<DecimalMark> decimal;
   study::ExplainedProblem given;
   CatalogFiles files;
@@ -38,6 +40,8 @@ Options<ExplainFlags> explain_rows() {
        .help = "Family of launches whose names tell none, such as fa2, flexattention or triton; any: infer "
                "tiles and mask",
        .key = "family"});
+  rows.add("--kernel", &F::kernel,
+           {.value = "FILE", .help = "Kernel file of launches that it names (see natten-sim kernel)", .echo = Echo::kNever});
   rows.add("--decimal", &F::decimal, {.value = "MARK", .help = validate::kDecimalHelp});
   rows.group("Profile");
   rows.include(options_of<study::ExplainedProblem>(), &F::given);
@@ -55,6 +59,8 @@ int run_explain(const ExplainFlags& flags, Reply& reply) {
   question.given = flags.given;
   question.device = flags.device;
   question.as = flags.family;
+  if (flags.kernel)
+    question.kernels = parse_kernel_file(read_text("kernel", *flags.kernel, kMaxCatalogBytes), "kernel file " + *flags.kernel);
   for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
     if (launch.name.find(flags.ncu_kernel) != std::string::npos)
       question.launches.push_back(std::move(launch));
@@ -82,7 +88,8 @@ Command explain_command() {
                   .group = kMeasuredCommands,
                   .summary = "Say why attention kernels of a profile read what they read from DRAM",
                   .examples = {"natten-sim explain profile.csv",
-                               "natten-sim explain profile.ncu-rep --device h100 -i 65536 -n 8"},
+                               "natten-sim explain profile.ncu-rep --device h100 -i 65536 -n 8",
+                               "natten-sim explain profile.ncu-rep --kernel mine.json -i 65536"},
                   .notes =
                       "Profile with: ncu --clock-control none --section LaunchStats --section Occupancy "
                       "--metrics dram__bytes_read.sum,l1tex__m_xbar2l1tex_read_sectors.sum,"
@@ -90,7 +97,7 @@ Command explain_command() {
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
   bind(command,
        explain_rows().essentials(
-           {"ncu-kernel", "device", "seqlen", "heads", "causal", "kv-tile", "csv", "json"}),
+           {"ncu-kernel", "device", "kernel", "seqlen", "heads", "causal", "kv-tile", "csv", "json"}),
        run_explain);
   return command;
 }

@@ -1,6 +1,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
@@ -83,6 +84,23 @@ void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
     notes.note("the L2 of " + device + " is not known: no misses without --l2-bytes");
 }
 
+/// `--kernel mine.json` is the kernel of that file.
+bool is_kernel_file(const std::optional<std::string>& kernel) { return kernel && kernel->ends_with(".json"); }
+
+/// The parts with the kernel's name in the place of its file's, and what the file alone says of its launch.
+study::ReuseParts with_kernel_of_file(study::ReuseParts parts, Catalog& catalog) {
+  study::AttentionSubject& attention = parts.attention;
+  if (!is_kernel_file(attention.kernel)) return parts;
+  const KernelFile file =
+      parse_kernel_file(read_text("kernel", *attention.kernel, kMaxCatalogBytes), "kernel file " + *attention.kernel).front();
+  add_kernel(catalog, file.kernel);
+  attention.kernel = file.kernel.name;
+  if (file.launch == LaunchOrder::kHeadsFirst) attention.launch = file.launch;
+  if (file.longest_first) attention.longest_first = true;
+  if (file.dtype) attention.dtype = *file.dtype;
+  return parts;
+}
+
 int run_reuse(const ReuseFlags& flags, Reply& reply) {
   if constexpr (kJsonAlone) {
     if (flags.predictions) refuse_beyond_json("predictions");
@@ -91,12 +109,12 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
       throw InvalidParameter("predictions", "given for one answer of many", "a run of 'reuse' of its own");
     if (flags.predictions) return print_predictions(flags);
   }
-  study::ReuseQuestion question = study::question_of(flags.parts);
+  study::Context context = make_context(flags.files);
+  study::ReuseQuestion question = study::question_of(with_kernel_of_file(flags.parts, context.catalog));
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const ReusePicture* picture = chosen_picture(flags);
   question.details = details_of(flags, picture);
-  study::Context context = make_context(flags.files);
   ProgressBar bar("simulating", flags.output.quiet);
   context.progress = bar.callback();
   const ReuseAnswer answer = study::reuse(question, context);

@@ -66,6 +66,7 @@ std::vector<Json> kernel_rows(const Catalog& catalog) {
 
 /// hopper-fna on h200, head dim 128: forward 7 runs, off by 3.5% on runs left out
 std::string times_text(const Catalog& catalog) {
+  if (catalog.kernel_costs.empty()) return "";
   std::string text = "Times (natten-sim count --kernel NAME --device NAME):\n";
   for (const KernelCosts& costs : catalog.kernel_costs) {
     std::string types;

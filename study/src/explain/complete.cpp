@@ -112,18 +112,21 @@ class Completion {
     const bool mask_open = !done_.problem.causal;
     std::vector<bool> masks = {false, true};
     if (!mask_open) masks = {*done_.problem.causal};
-    for (const bool causal : masks) {
-      P trial = done_.problem;
-      trial.causal = causal;
-      if (!settle_rest(trial)) continue;
-      if (mask_open) set(&P::causal, causal, "causal", KnownFrom::kSectors);
-      keep(trial);
-      return;
+    for (const bool other_keys : {false, true}) {
+      for (const bool causal : masks) {
+        P trial = done_.problem;
+        trial.causal = causal;
+        if (!settle_rest(trial, other_keys)) continue;
+        if (mask_open) set(&P::causal, causal, "causal", KnownFrom::kSectors);
+        keep(trial);
+        return;
+      }
     }
   }
 
-  /// Heads, length and keys of `trial`, one of them at a time. Whether one of them explains the counter.
-  bool settle_rest(P& trial) const {
+  /// Heads and length of `trial`, or its keys if they may be others than the queries, one of them at a time. Whether one
+  /// of them explains the counter.
+  bool settle_rest(P& trial, bool other_keys) const {
     const P first = trial;
     if (is_assumed("seqlen") && found_.q_tiles && !found_.whole_q_tiles) shorten(trial);
     if (miss(trial) <= kSameSectors) {
@@ -136,7 +139,7 @@ class Completion {
       if (heads >= 1 && heads < 1e6) trial.heads = static_cast<std::int64_t>(heads);
       return miss(trial) <= kSameSectors;
     }
-    if (trial.seqlen_k) return false;
+    if (trial.seqlen_k || !other_keys) return false;
     lengthen_keys(trial);
     return miss(trial) <= kSameSectors;
   }

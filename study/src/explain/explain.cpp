@@ -107,9 +107,27 @@ FamilyFound found_of(const Family& family, Recognised found) {
   return std::pair(&family, std::move(found));
 }
 
-/// The family and what it tells: by the whole name, by a part of it, or as the question says; none: not of
-/// attention.
-FamilyFound recognise(const ProfiledKernel& launch, const ExplainQuestion& question, const Family* as) {
+/// Kernels of kernel files, which say how their launches are named.
+using OwnKernels = std::vector<std::pair<const KernelFile*, Family>>;
+
+OwnKernels own_kernels(const std::vector<KernelFile>& files) {
+  OwnKernels own;
+  for (const KernelFile& file : files) {
+    const AttentionKernel& kernel = file.kernel;
+    own.push_back({&file, {kernel.name.c_str(), kernel.title.c_str(), kernel.name.c_str(), nullptr}});
+  }
+  return own;
+}
+
+/// The family and what it tells: by a kernel file, by the whole name, by a part of it, or as the question says; none:
+/// not of attention.
+FamilyFound recognise(const ProfiledKernel& launch, const ExplainQuestion& question, const OwnKernels& own,
+                      const Family* as) {
+  for (const auto& [file, family] : own) {
+    const auto named = [&](const std::string& part) { return launch.name.find(part) != std::string::npos; };
+    if (std::any_of(file->names.begin(), file->names.end(), named))
+      return found_of(family, recognise_kernel(*file, launch, question.given));
+  }
   const std::string plain = plain_name(launch.name);
   for (const Family& family : families()) {
     if (std::optional<Recognised> found = family.recognise(launch, plain))
@@ -158,6 +176,7 @@ ExplainedKernel explained(const Family& family, const Recognised& found, const P
   kernel.family = family.name;
   kernel.title = family.title;
   kernel.unmodelled = found.unmodelled;
+  kernel.launch_order = found.launch_order;
   if (kernel.unmodelled) {
     kernel.problem = found.problem;
     kernel.known = found.known;
@@ -196,7 +215,9 @@ void require_valid(const ExplainedProblem& given) {
 
 }  // namespace
 
-ExplainAnswer explain(const ExplainQuestion& question, const Context& context) {
+ExplainAnswer explain(const ExplainQuestion& question, const Context& given) {
+  Context context = given;
+  for (const KernelFile& file : question.kernels) add_kernel(context.catalog, file.kernel);
   require_valid(question.given);
   ExplainAnswer answer;
   answer.question = question;
@@ -206,11 +227,12 @@ ExplainAnswer explain(const ExplainQuestion& question, const Context& context) {
   }
   if (device != nullptr) answer.device = device->name;
   const Family* const as = named_family(question.as);
+  const OwnKernels own = own_kernels(question.kernels);
   const auto groups = grouped_launches(question.launches);
   std::size_t done = 0;
   for (const auto& group : groups) {
     const ProfiledKernel launch = middle_of(group);
-    if (const auto found = recognise(launch, question, as)) {
+    if (const auto found = recognise(launch, question, own, as)) {
       answer.kernels.push_back(explained(*found->first, found->second, launch, question, device, context));
       answer.kernels.back().launches = static_cast<std::int64_t>(group.size());
     } else {

@@ -19,6 +19,7 @@ struct Recognised {
   /// Q is loaded again for each KV tile, not kept on chip.
   bool reloads_q = false;
   std::optional<std::string> unmodelled;
+  LaunchOrder launch_order = LaunchOrder::kTilesFirst;
 };
 
 /// What a family's launches have in common, whatever their names tell: axes of the grid, and the walk. An
@@ -41,6 +42,9 @@ struct Family {
   const char* part = nullptr;
   std::optional<FamilyLaunch> launch = {};  ///< none: cannot be told without a name
 };
+/// What a kernel file tells of a launch: its tiles are those of the head dim that is given, or of its only one.
+[[nodiscard]] Recognised recognise_kernel(const KernelFile& file, const ProfiledKernel& launch,
+                                          const ExplainedProblem& given);
 /// What the family's grid and walk tell of a launch whose name tells nothing more.
 [[nodiscard]] Recognised recognise_launch(const FamilyLaunch& family, const ProfiledKernel& launch);
 

@@ -38,6 +38,7 @@ AttentionSubject subject_of(const ExplainedKernel& kernel) {
   subject.kv_tile = Extents{*problem.kv_tile};
   subject.schedule = problem.schedule;
   subject.longest_first = *problem.longest_first;
+  subject.launch = kernel.launch_order;
   subject.ctas_per_sm = kernel.launch.ctas_per_sm;
   return subject;
 }

@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/study/describe/members.hpp>
 #include <natten_sim/study/reuse.hpp>
 
@@ -52,9 +53,9 @@ struct ExplainedProblem {
 
 /// How a member of the problem is known. kName: from the kernel's name; kGrid: from its grid; kFamily: what
 /// all kernels of this family do; kGiven: the question says; kSectors: the sector counter decides; kReads:
-/// fewer bytes were read from DRAM than any other value has; kAssumed: the default where nothing tells;
+/// fewer bytes were read from DRAM than any other value has; kFile: a kernel file says; kAssumed: the default where nothing tells;
 /// kGuessed: several values explain the counters, and this is the likeliest.
-enum class KnownFrom { kName, kGrid, kFamily, kGiven, kSectors, kReads, kAssumed, kGuessed };
+enum class KnownFrom { kName, kGrid, kFamily, kGiven, kSectors, kReads, kFile, kAssumed, kGuessed };
 
 /// "kv-tile" is known from kName.
 struct KnownMember {
@@ -87,7 +88,7 @@ struct ExplainedChange {
 struct ExplainedKernel {
   ProfiledKernel launch;
   std::int64_t launches = 1;
-  std::string family;  ///< "fa2", "cudnn", ..; empty: not known as attention
+  std::string family;  ///< "fa2", "cudnn", .., a kernel of a kernel file; empty: not known as attention
   std::string title;
   ExplainedProblem problem;
   std::vector<KnownMember> known;
@@ -97,6 +98,7 @@ struct ExplainedKernel {
   std::optional<ExplainedReads> read;    ///< none: something is missing, or it is not modelled
   std::vector<ExplainedChange> changes;  ///< by bytes; the first reads least
   std::vector<std::string> assumed;      ///< numbers of the device that nobody measured
+  LaunchOrder launch_order = LaunchOrder::kTilesFirst;  ///< as a kernel file says
 };
 
 struct ExplainQuestion {
@@ -106,6 +108,7 @@ struct ExplainQuestion {
   std::optional<std::string> as = {};
   std::optional<std::string> device;  ///< none: the profile's GPU, if the catalog has it
   ExplainedProblem given;             ///< taken where a launch does not tell
+  std::vector<KernelFile> kernels = {};  ///< of a kernel file: come before the families, for launches that they name
 };
 
 struct ExplainAnswer {
@@ -177,7 +180,8 @@ struct NamesOf<study::KnownFrom> {
       {study::KnownFrom::kName, "name"},       {study::KnownFrom::kGrid, "grid"},
       {study::KnownFrom::kFamily, "family"},   {study::KnownFrom::kGiven, "given"},
       {study::KnownFrom::kSectors, "sectors"}, {study::KnownFrom::kReads, "reads"},
-      {study::KnownFrom::kAssumed, "assumed"}, {study::KnownFrom::kGuessed, "guessed"}};
+      {study::KnownFrom::kFile, "file"},       {study::KnownFrom::kAssumed, "assumed"},
+      {study::KnownFrom::kGuessed, "guessed"}};
 };
 
 }  // namespace natten_sim
