@@ -24,6 +24,7 @@ OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|a
 MORE = [f"count -i 64 64 -w 16 16 -s 4 4 --q-tile 8 8 --kv-tile 8 8 --emit {kind}"
         for kind in ("natten", "natten-profiler", "flex", "block-mask", "json")]
 MORE += ["count -i 64 128 -w 16 32 --cyclic 0 1 -n 16 -d 128 --device h100", "count -i 64 -w 16 --cyclic --q-tile 8 --kv-tile 8"]
+MORE += ["search -i 64 64 -w 16 16 -n 8 -d 64 --device a100 --kernel gna flexattention --top 1"]
 MORE += ["search -i 64 64 -w 16 16 -n 8 -d 80 --device h100 --top 1", "search -i 64 64 -w 16 16 -n 8 -d 80 --device h100 a100 --top 1"]
 MORE += [f"search -i 64 64 --sparsity 0.8:0.9 --emit {kind}"
          for kind in ("natten", "natten-profiler", "flex", "block-mask", "json")]

@@ -212,6 +212,7 @@ class CountInput(Record):
     tiling: Final[str]
     backend: Final[str | None]
     natten: Final[str]
+    deterministic: Final[bool]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -233,6 +234,7 @@ class SearchMembers:
     space_size: Final[int]
     evaluated: Final[int]
     excluded: Final[tuple[Excluded, ...]]
+    kernels_left_out: Final[tuple[KernelsLeftOut, ...]]
     tile_sizes: Final[tuple[TileSize, ...]]
     complete: Final[bool]
     sketched: Final[bool]
@@ -245,6 +247,10 @@ class Excluded(Record):
     parameter: Final[str]
     accepted: Final[str]
     combinations: Final[int]
+
+class KernelsLeftOut(Record):
+    kernel: Final[str]
+    reason: Final[str]
 
 class TileSize(Record):
     forward: Final[int | None]
@@ -302,6 +308,7 @@ class Device(Record):
     space_size: Final[int]
     evaluated: Final[int]
     excluded: Final[tuple[Excluded, ...]]
+    kernels_left_out: Final[tuple[KernelsLeftOut, ...]]
     tile_sizes: Final[tuple[TileSize, ...]]
     complete: Final[bool]
     sketched: Final[bool]
@@ -333,6 +340,7 @@ class SearchInput(Record):
     distinct: Final[str]
     top: Final[int]
     natten: Final[str]
+    deterministic: Final[bool]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -396,6 +404,7 @@ class AdviceInput(Record):
     sparsity: Final[tuple[float, ...]]
     max_imbalance: Final[float]
     natten: Final[str]
+    deterministic: Final[bool]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]
@@ -577,6 +586,7 @@ class PlanInput(Record):
     parallel: Final[str]
     dollars_per_hour: Final[float]
     natten: Final[str]
+    deterministic: Final[bool]
     add_kv: Final[int]
     batch_size: Final[int]
     heads: Final[int]

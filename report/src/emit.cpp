@@ -21,6 +21,11 @@ NattenCall complete_call(const study::Setting& setting, const TilingProblem& for
   return *call;
 }
 
+/// What PyTorch is told before the call.
+std::string settings_before(const NattenCall& call) {
+  return call.deterministic ? "torch.use_deterministic_algorithms(True)\n" : "";
+}
+
 /// NATTEN's call in place of cyclic axes.
 std::string emitted_around(EmitKind kind, const NeighborhoodMask& cyclic, const study::CountAnswer* padded,
                            const study::Context& context) {
@@ -35,13 +40,13 @@ std::string emitted_around(EmitKind kind, const NeighborhoodMask& cyclic, const 
   const TilingProblem* backward = padded->backward ? &padded->backward->problem : nullptr;
   if (!setting.backend) {  // no device decides
     const NattenCall call = study::attention_call_of(setting, padded->forward.problem, backward);
-    return (kind == EmitKind::kNatten ? natten_python_around(rules, call, cyclic)
+    return (kind == EmitKind::kNatten ? settings_before(call) + natten_python_around(rules, call, cyclic)
                                       : natten_profiler_command(rules, call)) +
            "\n";
   }
   const NattenCall call = complete_call(setting, padded->forward.problem, backward, context, kind);
   if (kind == EmitKind::kNattenProfiler) return natten_profiler_command(rules, call) + "\n";
-  return "# " + natten_path_note(rules, call) + "\n" + natten_python_around(rules, call, cyclic) + "\n";
+  return "# " + natten_path_note(rules, call) + "\n" + settings_before(call) + natten_python_around(rules, call, cyclic) + "\n";
 }
 
 }  // namespace
@@ -62,7 +67,7 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
   const NattenRules& rules = context.catalog.natten_release(setting.natten);
   switch (kind) {
     case EmitKind::kNatten:
-      return "# " + natten_path_note(rules, call) + "\n" + natten_python(rules, call) + "\n";
+      return "# " + natten_path_note(rules, call) + "\n" + settings_before(call) + natten_python(rules, call) + "\n";
     case EmitKind::kNattenProfiler:
       return natten_profiler_command(rules, call) + "\n";
     case EmitKind::kJson:

@@ -183,6 +183,7 @@ std::string natten_json(const NattenRules& rules, const NattenCall& call) {
                 {"dtype", to_string(call.dtype)},
                 {"compute_capability", call.compute_capability},
                 {"requires_grad", call.requires_grad},
+                {"deterministic", call.deterministic},
                 {"backend", call.backend ? name_or_null(to_string(*call.backend)) : name_or_null("")},
                 {"tiles", tiles_json(call.tiles)},
                 {"backward_tiles", tiles_json(call.backward_tiles)},

@@ -221,6 +221,7 @@ std::string space_lines(const SearchAnswer& answer) {
                         grouped(excluded.combinations), excluded.combinations == 1 ? "" : "s",
                         excluded.refusal.rule);
   }
+  for (const study::LeftOutKernel& kernel : answer.left_out) text += "left out: " + kernel.reason + "\n";
   if (answer.imbalance_defaulted) {
     const double most = *answer.question.constraints.max_imbalance;
     text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n", most);
@@ -271,6 +272,9 @@ Json result_of(const SearchAnswer& answer) {
                                   {"accepted", excluded.refusal.accepted},
                                   {"combinations", excluded.combinations}});
   }
+  fields["kernels_left_out"] = Json::array();
+  for (const study::LeftOutKernel& kernel : answer.left_out)
+    fields["kernels_left_out"].push_back({{"kernel", kernel.kernel}, {"reason", kernel.reason}});
   fields["tile_sizes"] = Json::array();
   for (const study::HeldTiles& held : answer.tile_sizes) {
     fields["tile_sizes"].push_back({{"forward", held.forward ? Json(*held.forward) : Json()},

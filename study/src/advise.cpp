@@ -53,7 +53,7 @@ class Adviser {
     setting_.device = device;
     setting_.backend = std::nullopt;
     add_dense_steps(setting_, context.catalog);
-    setting_ = resolved(setting_, context.catalog);
+    setting_ = resolved(setting_, context.catalog, question.use == AdviseUse::kTraining);
     if (setting_.input.empty())
       throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
   }

@@ -18,6 +18,16 @@ const PermutationRate* own_rate(const KernelCosts& costs, std::size_t axes, cons
   return found == costs.permutation.end() ? nullptr : &*found;
 }
 
+/// That of another kernel on the device: the copy kernel is the same, whatever attention follows it.
+std::optional<PermutationRate> rate_beside(const Device& device, std::size_t axes, const std::string& copies,
+                                           const Catalog& catalog) {
+  for (const KernelCosts& other : catalog.kernel_costs) {
+    const PermutationRate* rate = other.device == device.name ? own_rate(other, axes, copies) : nullptr;
+    if (rate != nullptr) return *rate;
+  }
+  return std::nullopt;
+}
+
 /// `rate` of a kernel on `from`, on a device whose DRAM is `faster` times as fast.
 PermutationRate transferred(PermutationRate rate, const std::string& from, double faster) {
   rate.into_bytes_per_s *= faster;
@@ -43,6 +53,7 @@ std::optional<PermutationRate> rate_elsewhere(const Device& device, std::size_t 
 std::optional<PermutationRate> rate_on_axes(const KernelCosts& costs, const Device& device, std::size_t axes,
                                             const NattenRules& release, const Catalog& catalog) {
   if (const PermutationRate* rate = own_rate(costs, axes, release.copies)) return *rate;
+  if (const auto rate = rate_beside(device, axes, release.copies, catalog)) return rate;
   if (const PermutationRate* rate = own_rate(costs, axes, "")) return *rate;
   return rate_elsewhere(device, axes, release.copies, catalog);
 }

@@ -8,8 +8,8 @@
 namespace natten_sim::study {
 
 /// The rates of copies on `axes` axes that count for `costs`, a kernel on `device`, in a release of NATTEN:
-/// 1. those of the kernel itself, of the release's copies before those of no release in particular;
-/// 2. those of PyTorch's operators, where NATTEN's own kernel was not timed on the device;
+/// 1. those of the release's copies on the device, whatever kernel they were timed with, its own first;
+/// 2. those of PyTorch's operators, where NATTEN's own copies were not timed on the device;
 /// 3. those of the same copies on another device: a kernel that moves whole rows is bound by DRAM, so their
 ///    rates are scaled by the bandwidths; that of the log-sum-exp, which is not, stays;
 /// 4. on one axis, which nobody has timed, those on two: rows are moved there too.

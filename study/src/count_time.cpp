@@ -103,7 +103,13 @@ std::optional<double> end_to_end_by_time(const PassTime* forward, const Setting&
 void take_predicted(const PassTime* forward, const PassTime* backward,
                     const std::optional<std::string>& timed_kernel, KernelAnswer& kernel) {
   for (const auto& [time, pass] : {std::pair{forward, &kernel.forward}, {backward, &kernel.backward}}) {
-    if (time != nullptr && *pass && runs_kernel(**pass, timed_kernel)) take_predicted(*time, **pass);
+    if (time == nullptr || !*pass) continue;
+    if (runs_kernel(**pass, timed_kernel)) {
+      take_predicted(*time, **pass);
+    } else {  // copies of another kernel than the timed one
+      (*pass)->floors.reset();
+      (*pass)->with_permutation.reset();
+    }
   }
   if (forward != nullptr && forward->speedup) kernel.end_to_end.reset();
 }

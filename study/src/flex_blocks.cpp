@@ -30,12 +30,22 @@ std::vector<Extents> boxes_of(std::size_t rank, std::int64_t tokens) {
   return boxes;
 }
 
-/// Smaller is better: visited tiles, the sum of the sides, and outer sides before inner ones.
-auto rank_of(const TilingProblem& problem) {
+/// Smaller is better: the time of all blocks, the sum of the sides, and outer sides before inner ones.
+auto rank_of(const TilingProblem& problem, const BlockTokens& blocks) {
   std::int64_t sides = 0;
   for (const std::int64_t side : problem.tiles.q_tile) sides += side;
   for (const std::int64_t side : problem.tiles.kv_tile) sides += side;
-  return std::tuple(count_tiles(problem).visited_tiles, sides, problem.tiles.q_tile, problem.tiles.kv_tile);
+  const TileCount count = count_tiles(problem);
+  const double time = blocks.full * static_cast<double>(count.full_tiles) +
+                      blocks.partial * static_cast<double>(count.partial_tiles()) +
+                      blocks.block * static_cast<double>(count.walked_tiles());
+  return std::tuple(time, sides, problem.tiles.q_tile, problem.tiles.kv_tile);
+}
+
+double prior_of(const std::vector<CostPrior>& priors, const char* name) {
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? 1 : found->value;
 }
 
 /// `problem` with a box of as many tokens for each side that is open.
@@ -54,8 +64,25 @@ BlockTokens block_tokens(const TimedKernel& kernel, const Setting& setting, Walk
                                                     *setting.head_dim, *setting.dtype)
                                  : nullptr;
   const PassCosts* timed = costs == nullptr ? nullptr : costs->costs_of(pass);
-  return timed == nullptr ? BlockTokens{kDefaultBlock, kDefaultBlock}
-                          : BlockTokens{timed->q_tile_tokens, timed->kv_tile_tokens};
+  if (timed != nullptr) {
+    const std::size_t axes = std::clamp<std::size_t>(setting.input.rank(), 1, timed->masked_tile_us.size());
+    return {timed->q_tile_tokens, timed->kv_tile_tokens, timed->unmasked_tile_us, timed->masked_tile_us[axes - 1],
+            timed->cta_us};
+  }
+  const std::vector<CostPrior> priors = catalog.cost_priors.of(pass, kernel.name, *setting.head_dim);
+  return {kDefaultBlock, kDefaultBlock, 1, prior_of(priors, "masked"), prior_of(priors, "cta_tiles")};
+}
+
+std::vector<Extents> block_boxes(const Extents& input, std::int64_t tokens) {
+  std::vector<Extents> boxes = boxes_of(input.rank(), tokens);
+  if (input.rank() == 1) return boxes;
+  std::erase_if(boxes, [&](const Extents& box) {
+    for (std::size_t axis = 0; axis < input.rank(); ++axis) {
+      if (box[axis] > 1 && box[axis] / 2 >= input[axis]) return true;
+    }
+    return false;
+  });
+  return boxes;
 }
 
 TilePair block_tiles(const TilingProblem& problem, const BlockTokens& tokens) {
@@ -64,7 +91,7 @@ TilePair block_tiles(const TilingProblem& problem, const BlockTokens& tokens) {
   TilingProblem best = with_box(problem, &q_boxes.front(), &kv_boxes.front());
   for (std::size_t i = 1; i < q_boxes.size(); ++i) {
     const TilingProblem other = with_box(problem, &q_boxes[i], &kv_boxes[std::min(i, kv_boxes.size() - 1)]);
-    if (rank_of(other) < rank_of(best)) best = other;
+    if (rank_of(other, tokens) < rank_of(best, tokens)) best = other;
   }
   return best.tiles;
 }

@@ -188,6 +188,7 @@ NattenCall attention_call_of(const Setting& setting, const TilingProblem& forwar
   call.dtype = setting.dtype.value();
   call.additional_keys = setting.add_kv;
   call.requires_grad = backward != nullptr;
+  call.deterministic = setting.deterministic;
   return call;
 }
 

@@ -72,6 +72,7 @@ std::optional<NattenCall> dispatch_call(const Setting& setting, const Device& de
   call.dtype = setting.dtype.value();
   call.compute_capability = *capability;
   call.requires_grad = with_backward;
+  call.deterministic = setting.deterministic;
   return call;
 }
 

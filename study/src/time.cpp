@@ -34,7 +34,7 @@ std::optional<Copies> copies_of(const TimeQuestion& question, const TimedKernel&
                                 const KernelCosts& costs, const Device& device, const Catalog& catalog) {
   if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return Copies{};
   if (question.tiling == Tiling::kSingleDimensional || flattens(question, kernel)) return Copies{};
-  if (kernel.family == NattenBackend::kFlexFna && costs.permutation.empty()) return std::nullopt;
+  if (!natten_runs(question.kernel) && costs.permutation.empty()) return std::nullopt;
   const std::optional<PermutationRate> rate =
       copy_rate(costs, device, question.mask.rank(), catalog.natten_release(question.natten), catalog);
   if (!rate) return std::nullopt;
@@ -245,6 +245,7 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   Setting setting;
   setting.device = question.device;
   setting.backend = to_string(kernel.family);
+  setting.input = input_of(question.mask);
   setting.head_dim = question.sizes.head_dim;
   setting.dtype = question.dtype;
   // FlexAttention runs a backward pass with the blocks of the forward one.

@@ -8,9 +8,18 @@
 namespace natten_sim::study {
 namespace {
 
+const PassTime* forward_time(const CountAnswer& answer) {
+  return answer.time ? std::get_if<PassTime>(&*answer.time) : nullptr;
+}
+
 std::optional<double> forward_ms(const CountAnswer& answer) {
-  const auto* time = answer.time ? std::get_if<PassTime>(&*answer.time) : nullptr;
+  const PassTime* time = forward_time(answer);
   return time == nullptr ? std::nullopt : std::optional(time->total_ms);
+}
+
+/// Whether `other` rests on less than `time`: a gain of such a time may be nothing but its error.
+bool weaker(const CostEvidence& other, const CostEvidence& time) {
+  return other.origin > time.origin || (other.origin == time.origin && other.interval > time.interval);
 }
 
 double multiplied_pairs(const CountAnswer& answer) {
@@ -29,6 +38,7 @@ class CountLevers {
  public:
   CountLevers(const CountAnswer& answer, const Context& context, CountConclusion& end)
       : question_(answer.question), context_(context), end_(end), tiles_(answer.forward.problem.tiles) {
+    if (const PassTime* time = forward_time(answer)) evidence_ = time->evidence;
     context_.progress = {};
     question_.setting.backend = answer.chosen_backend;
     question_.backward = false;
@@ -63,6 +73,7 @@ class CountLevers {
  private:
   /// Pairs that hold another number of tokens are compared by time alone.
   [[nodiscard]] std::vector<TilePair> other_pairs() const {
+    if (question_.kernel && !natten_runs(*question_.kernel)) return other_blocks();
     const Backend& backend = effective_backend(question_.setting, context_.catalog);
     std::vector<TilePair> pairs = natten_sim::tile_pairs(backend, question_.setting.input.rank(),
                                                          *question_.setting.head_dim, Walk::kForward);
@@ -70,6 +81,14 @@ class CountLevers {
       return pair == tiles_ || (end_.of == CountGain::kPairs && volume(pair.q_tile) != volume(tiles_.q_tile));
     });
     return pairs;
+  }
+
+  /// FlexAttention's blocks may have any shape: the one that count() takes if none is given.
+  [[nodiscard]] std::vector<TilePair> other_blocks() const {
+    CountQuestion open = question_;
+    open.q_tile = open.kv_tile = {};
+    const TilePair best = count(open, context_).forward.problem.tiles;
+    return best == tiles_ ? std::vector<TilePair>{} : std::vector{best};
   }
 
   [[nodiscard]] CountQuestion with_tiles(const TilePair& pair) const {
@@ -120,13 +139,14 @@ class CountLevers {
     double cost = 0;  ///< in the unit of `before`
   };
 
-  /// None: NATTEN refuses it, or there is no time to compare.
+  /// None: NATTEN refuses it, or there is no time of as good evidence to compare.
   [[nodiscard]] std::optional<Asked> asked(const CountQuestion& varied) {
     const CountAnswer other = count_with_memo(varied, context_, memo_);
     if (other.kernel.refusal) return std::nullopt;
-    const std::optional<double> ms = forward_ms(other);
-    if (end_.of == CountGain::kTime && !ms) return std::nullopt;
-    return Asked{other.forward.problem.tiles, end_.of == CountGain::kTime ? *ms : multiplied_pairs(other)};
+    if (end_.of == CountGain::kPairs) return Asked{other.forward.problem.tiles, multiplied_pairs(other)};
+    const PassTime* time = forward_time(other);
+    if (time == nullptr || weaker(time->evidence, evidence_)) return std::nullopt;
+    return Asked{other.forward.problem.tiles, time->total_ms};
   }
 
   void ask(CountLever lever, const CountQuestion& varied) {
@@ -141,6 +161,7 @@ class CountLevers {
   Context context_;
   CountConclusion& end_;
   TilePair tiles_;
+  CostEvidence evidence_;
   AxisCountMemo memo_;
 };
 

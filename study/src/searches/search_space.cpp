@@ -150,7 +150,9 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
     return;
   }
   if (!question.kernels.empty()) {
-    space.tiles = tiles_of_kernels(question, catalog);
+    KernelTiles tiles = tiles_of_kernels(question, catalog);
+    space.tiles = std::move(tiles.choices);
+    answer.left_out = std::move(tiles.left_out);
     return;
   }
   const bool no_backward_pass = effective_backend(question.setting, catalog).backward.empty();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
@@ -17,17 +18,17 @@ namespace {
 
 constexpr std::array<Walk, 2> kWalks = {Walk::kForward, Walk::kBackward};
 
-std::string kernel_of_choice(const TileChoice& choice, const Device& device) {
-  return choice.kernel.empty() ? timed_kernel(choice.backend, device).name : choice.kernel;
+const std::string& kernel_of_choice(const TileChoice& choice) {
+  return choice.kernel.empty() ? choice.backend : choice.kernel;
 }
 
 TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choice,
-                         const NeighborhoodMask& mask, Walk walk, const Context& context) {
+                         const NeighborhoodMask& mask, Walk walk) {
   const Setting& setting = question.setting;
   TimeQuestion timed =
       time_question(setting, mask, walk == Walk::kForward ? choice.tiles : choice.backward_tiles, walk,
                     question.kernel_schedule);
-  timed.kernel = kernel_of_choice(choice, context.catalog.device(*setting.device));
+  timed.kernel = kernel_of_choice(choice);
   timed.rest_ms = question.rest_ms;
   return timed;
 }
@@ -52,7 +53,7 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
     double dense_ms = 0;
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
-      const TimeQuestion asked = question_of(question, choice, whole, walk, context);
+      const TimeQuestion asked = question_of(question, choice, whole, walk);
       const auto found = time_frame(asked, context);
       if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
       const TimeFrame& frame = std::get<TimeFrame>(found);
@@ -71,7 +72,7 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
       const TimeAnswer answer =
-          time(question_of(question, space.tiles[choice], mask, walk, context), context);
+          time(question_of(question, space.tiles[choice], mask, walk), context);
       ms += std::get<PassTime>(answer).total_ms;
     }
     return ms;
@@ -93,7 +94,7 @@ void add_times(const SearchQuestion& question, const SearchSpace& space, const C
   for (const Walk walk : kWalks) {
     if (!has_pass(space.phase, walk)) continue;
     const TimeAnswer answer = time(
-        question_of(question, candidate.tiles, candidate.counted.problem.mask, walk, context), context);
+        question_of(question, candidate.tiles, candidate.counted.problem.mask, walk), context);
     const PassTime& passed = std::get<PassTime>(answer);
     ms += passed.total_ms;
     dense_ms += passed.dense_ms.value();
@@ -108,79 +109,158 @@ void add_times(const SearchQuestion& question, const SearchSpace& space, const C
 
 namespace {
 
+CostCell cell_of(const TimedKernel& kernel, const Setting& setting, Walk walk, const Catalog& catalog) {
+  return {.kernel = kernel.name,
+          .device = catalog.device(*setting.device).name,
+          .head_dim = *setting.head_dim,
+          .dtype = setting.dtype.value(),
+          .pass = walk,
+          .q_tile_tokens = std::nullopt,
+          .kv_tile_tokens = std::nullopt};
+}
+
 /// Of tile pairs that have times; none: NATTEN's kernel has none, and any of its tiles will do.
 std::optional<BlockTokens> tokens_of_kernel(const TimedKernel& kernel, const Setting& setting, Walk walk,
                                             const Catalog& catalog) {
   if (kernel.family == NattenBackend::kFlexFna) return block_tokens(kernel, setting, walk, catalog);
-  const auto found = costs_of_cell({.kernel = kernel.name,
-                                    .device = catalog.device(*setting.device).name,
-                                    .head_dim = *setting.head_dim,
-                                    .dtype = setting.dtype.value(),
-                                    .pass = walk,
-                                    .q_tile_tokens = std::nullopt,
-                                    .kv_tile_tokens = std::nullopt},
-                                   catalog);
+  const auto found = costs_of_cell(cell_of(kernel, setting, walk, catalog), catalog);
   const auto* costs = std::get_if<KernelCosts>(&found);
   if (costs == nullptr) return std::nullopt;
   return BlockTokens{costs->passes.front().q_tile_tokens, costs->passes.front().kv_tile_tokens};
+}
+
+/// The shapes of a pass that the question gives; empty: any.
+TilePair given_shapes(const SearchQuestion& question, const TimedKernel& kernel, Walk walk) {
+  // FlexAttention has the blocks of the forward pass in both.
+  const bool forward = walk == Walk::kForward || kernel.family == NattenBackend::kFlexFna;
+  return forward ? TilePair{question.q_tile, question.kv_tile}
+                 : TilePair{question.backward_q_tile, question.backward_kv_tile};
+}
+
+/// FlexAttention's boxes, Q and KV alike where both are open.
+std::vector<TilePair> pairs_of_boxes(const TilePair& given, const Extents& input, const BlockTokens& tokens) {
+  std::vector<TilePair> pairs;
+  const auto boxes = [&](const Extents& shape, std::int64_t of) {
+    return shape.empty() ? block_boxes(input, of) : std::vector{shape};
+  };
+  const bool alike = given.q_tile.empty() && given.kv_tile.empty() && tokens.q == tokens.kv;
+  for (const Extents& q_tile : boxes(given.q_tile, tokens.q)) {
+    if (product(q_tile, "q_tile") != tokens.q) continue;
+    for (const Extents& kv_tile : alike ? std::vector{q_tile} : boxes(given.kv_tile, tokens.kv)) {
+      if (product(kv_tile, "kv_tile") == tokens.kv) pairs.push_back({q_tile, kv_tile});
+    }
+  }
+  return pairs;
 }
 
 /// The pairs of one pass that a kernel was compiled for and, where it has been measured, has times for.
 std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const TimedKernel& kernel, Walk walk,
                                       const Catalog& catalog) {
   const Setting& setting = question.setting;
-  const bool any_box = kernel.family == NattenBackend::kFlexFna;  // any box of as many tokens will do
-  // FlexAttention has the blocks of the forward pass in both.
-  const bool forward = walk == Walk::kForward || any_box;
-  const Extents& q_tile = forward ? question.q_tile : question.backward_q_tile;
-  const Extents& kv_tile = forward ? question.kv_tile : question.backward_kv_tile;
+  const TilePair given = given_shapes(question, kernel, walk);
   const std::optional<BlockTokens> tokens = tokens_of_kernel(kernel, setting, walk, catalog);
+  if (kernel.family == NattenBackend::kFlexFna && !kernel.in_place)
+    return pairs_of_boxes(given, setting.input, *tokens);
   std::vector<TilePair> pairs;
   for (const Backend& backend : catalog.backends) {
-    if (!any_box && backend.name != to_string(kernel.family)) continue;
-    for (const BackendTiles& entry : forward ? backend.forward : backend.backward) {
+    if (!kernel.in_place && backend.name != to_string(kernel.family)) continue;
+    for (const BackendTiles& entry : walk == Walk::kForward ? backend.forward : backend.backward) {
       const TilePair& pair = entry.tiles;
-      const bool wanted = (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);
+      const bool wanted = (given.q_tile.empty() || pair.q_tile == given.q_tile) &&
+                          (given.kv_tile.empty() || pair.kv_tile == given.kv_tile);
       if (pair.q_tile.rank() != setting.input.rank() || !wanted) continue;
-      if (!any_box && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
+      if (!kernel.in_place && entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
       if (tokens &&
           (product(pair.q_tile, "q_tile") != tokens->q || product(pair.kv_tile, "kv_tile") != tokens->kv))
         continue;
       if (std::find(pairs.begin(), pairs.end(), pair) == pairs.end()) pairs.push_back(pair);
     }
   }
-  if (pairs.empty())
-    throw InvalidParameter("kernel", kernel.name, "kernels with tiles for this layout, head dim and phase");
   return pairs;
+}
+
+/// Why a pass of the kernel has no tile pair to search.
+std::string no_pairs(const SearchQuestion& question, const TimedKernel& kernel, Walk walk, const Catalog& catalog) {
+  const TilePair given = given_shapes(question, kernel, walk);
+  const std::string pass = walk == Walk::kForward ? "forward" : "backward";
+  const Extents& shape = given.q_tile.empty() ? given.kv_tile : given.q_tile;
+  if (shape.empty())
+    return kernel.name + " has no " + pass + " tiles for layouts of " + std::to_string(question.setting.input.rank()) +
+           " axes and head dim " + std::to_string(*question.setting.head_dim);
+  const std::optional<BlockTokens> tokens = tokens_of_kernel(kernel, question.setting, walk, catalog);
+  std::string text = kernel.name + " has no " + pass + " tiles " + to_string(shape);
+  if (tokens) text += "; its tiles hold " + std::to_string(tokens->q) + " and " + std::to_string(tokens->kv) + " tokens";
+  return text;
+}
+
+/// Why a kernel that was named cannot be searched by time; empty: it can.
+std::string reason_without(const SearchQuestion& question, const TimedKernel& kernel, const Catalog& catalog) {
+  for (const Walk walk : kWalks) {
+    if (!has_pass(question.phase, walk)) continue;
+    const auto found = costs_of_cell(cell_of(kernel, question.setting, walk, catalog), catalog);
+    if (const auto* none = std::get_if<NoCosts>(&found)) {
+      if (!none->reason.empty()) return none->reason;
+    }
+    if (pairs_of_kernel(question, kernel, walk, catalog).empty()) return no_pairs(question, kernel, walk, catalog);
+  }
+  return "";
+}
+
+void require_searchable(const std::string& name, const TimedKernel& kernel, SearchPhase phase) {
+  if (kernel.dense)
+    throw InvalidParameter("kernel", name, "kernels of neighborhood attention", "hopper-fna");
+  if (kernel.in_place && phase != SearchPhase::kForward)
+    throw InvalidParameter("kernel", name, "kernels with a backward pass, or the forward phase", "hopper-fna");
+}
+
+void add_choices(const SearchQuestion& question, const TimedKernel& kernel, const Catalog& catalog,
+                 std::vector<TileChoice>& choices) {
+  std::vector<TilePair> forward(1), backward(1);
+  for (const Walk walk : kWalks) {
+    if (!has_pass(question.phase, walk)) continue;
+    std::vector<TilePair>& pairs = walk == Walk::kForward ? forward : backward;
+    pairs = pairs_of_kernel(question, kernel, walk, catalog);
+    if (pairs.empty())
+      throw InvalidParameter("kernel", kernel.name,
+                             "kernels with tiles for this layout, head dim and phase: " +
+                                 no_pairs(question, kernel, walk, catalog));
+  }
+  const bool same_blocks = kernel.family == NattenBackend::kFlexFna && question.phase == SearchPhase::kBoth;
+  for (const TilePair& first : forward) {
+    for (const TilePair& second : backward) {
+      if (!same_blocks || first == second)
+        choices.push_back({to_string(kernel.family), first, second, kernel.name});
+    }
+  }
 }
 
 }  // namespace
 
-std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
+KernelTiles tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
   const Setting& setting = question.setting;
   if (!setting.device) throw InvalidParameter("kernel", question.kernels.front(), "a device as well");
   const Device& device = catalog.device(*setting.device);
-  std::vector<TileChoice> choices;
+  std::vector<TimedKernel> kernels;
+  KernelTiles tiles;
   for (const std::string& name : question.kernels) {
-    const TimedKernel kernel = timed_kernel(name, device);
-    if (kernel.dense)
-      throw InvalidParameter("kernel", name, "kernels of neighborhood attention", "hopper-fna");
-    if (kernel.in_place && question.phase != SearchPhase::kForward)
-      throw InvalidParameter("kernel", name, "kernels with a backward pass, or the forward phase", "hopper-fna");
-    std::vector<TilePair> forward(1), backward(1);
-    if (has_pass(question.phase, Walk::kForward))
-      forward = pairs_of_kernel(question, kernel, Walk::kForward, catalog);
-    if (has_pass(question.phase, Walk::kBackward))
-      backward = pairs_of_kernel(question, kernel, Walk::kBackward, catalog);
-    const bool same_blocks = kernel.family == NattenBackend::kFlexFna && question.phase == SearchPhase::kBoth;
-    for (const TilePair& first : forward) {
-      for (const TilePair& second : backward) {
-        if (!same_blocks || first == second)
-          choices.push_back({to_string(kernel.family), first, second, kernel.name});
-      }
-    }
+    kernels.push_back(timed_kernel(name, device));
+    require_searchable(name, kernels.back(), question.phase);
+    if (std::string reason = reason_without(question, kernels.back(), catalog); !reason.empty())
+      tiles.left_out.push_back({kernels.back().name, std::move(reason)});
   }
-  return choices;
+  if (tiles.left_out.size() == kernels.size()) tiles.left_out.clear();
+  const std::vector<std::string> order = timed_kernels();
+  const auto place = [&](const TimedKernel& kernel) {
+    return std::find(order.begin(), order.end(), kernel.name) - order.begin();
+  };
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [&](const TimedKernel& a, const TimedKernel& b) { return place(a) < place(b); });
+  for (const TimedKernel& kernel : kernels) {
+    const bool left_out = std::any_of(tiles.left_out.begin(), tiles.left_out.end(),
+                                      [&](const LeftOutKernel& each) { return each.kernel == kernel.name; });
+    if (!left_out) add_choices(question, kernel, catalog, tiles.choices);
+  }
+  return tiles;
 }
 
 }  // namespace natten_sim::study

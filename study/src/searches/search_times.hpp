@@ -23,9 +23,14 @@ namespace natten_sim::study {
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                SearchCandidate& candidate);
 
-/// The tile pairs of the kernels that the question names, each with its kernel.
-/// @throws InvalidParameter when a kernel has none, UnknownName.
-[[nodiscard]] std::vector<TileChoice> tiles_of_kernels(const SearchQuestion& question,
-                                                       const Catalog& catalog);
+struct KernelTiles {
+  std::vector<TileChoice> choices;
+  std::vector<LeftOutKernel> left_out;
+};
+
+/// The tile pairs of the kernels that the question names, each with its kernel, in the order of timed_kernels().
+/// A kernel without times or tiles there is left out if another one has them.
+/// @throws InvalidParameter when no kernel has tiles, UnknownName.
+[[nodiscard]] KernelTiles tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog);
 
 }  // namespace natten_sim::study

@@ -108,6 +108,20 @@ TEST_CASE("strides are asked with every tile pair, so that no advice leads to wh
   }
 }
 
+TEST_CASE("advice rests on no weaker times than the answer: FlexAttention keeps blocks of the size that was timed") {
+  study::CountQuestion question = video("h200");
+  question.kernel = "flexattention";
+  const TilePair own = study::count(question, shipped()).forward.problem.tiles;
+  question.q_tile = question.kv_tile = {1, 16, 8};  // a poor box for this window
+  const study::CountConclusion end = study::conclude(study::count(question, shipped()), shipped());
+  REQUIRE(end.change.has_value());
+  CHECK(end.change->lever == CountLever::kTiles);
+  CHECK(end.change->tiles == own);
+  question.q_tile = own.q_tile, question.kv_tile = own.kv_tile;
+  const study::CountConclusion best = study::conclude(study::count(question, shipped()), shipped());
+  if (best.change) CHECK(product(best.change->tiles.q_tile, "q_tile") == 128);
+}
+
 TEST_CASE("without a device only Q tiles of one size are compared, by the pairs that they multiply") {
   study::CountQuestion question = video(nullptr);
   const study::CountAnswer answer = study::count(question, shipped());

@@ -171,6 +171,36 @@ TEST_CASE("copies by PyTorch's operators say so") {
   CHECK(time.total_ms - time.low_ms > (1 - 2.1 / 5.37) * *time.permutation_ms);
 }
 
+TEST_CASE("flex-fna's tokens are copied by the same kernel as hopper-fna's, FlexAttention's own are not NATTEN's") {
+  TimeQuestion question = cosmos_on_h200("0.21.6");
+  const PassTime hopper = predicted(question);
+  question.kernel = "flex-fna";
+  question.mask = make_mask({16, 44, 80}, {16, 24, 16});
+  const PassTime flex = predicted(question);
+  // The same tokens, tiles, release and device; a launch of each kernel's own for each of the five copies.
+  CHECK(*flex.permutation_ms == Approx(*hopper.permutation_ms).margin(5 * 0.01));
+  CHECK(flex.copies->origin == CopyOrigin::kMeasured);
+  question.kernel = "flexattention";
+  CHECK_FALSE(predicted(question).permutation_ms);
+}
+
+TEST_CASE("beside the time of another kernel NATTEN's copies have no second time") {
+  study::CountQuestion question;
+  question.setting.preset = "hunyuan-video";
+  question.setting.device = "h200";
+  question.window = {18, 24, 24};
+  for (const char* kernel : {"cudnn", "fmha", "cutlass-fna"}) {
+    question.kernel = kernel;
+    if (question.kernel == "cutlass-fna") question.setting.backend = "hopper-fna";
+    const study::CountAnswer answer = study::count(question, study::default_context());
+    REQUIRE(answer.kernel.forward);
+    REQUIRE(std::holds_alternative<PassTime>(*answer.time));
+    INFO(kernel);
+    CHECK_FALSE(answer.kernel.forward->floors);
+    CHECK_FALSE(answer.kernel.forward->with_permutation);
+  }
+}
+
 TEST_CASE("an interval holds the errors of the kernel and of the copies") {
   const PassTime time = predicted(cosmos_on_h200("0.21.7"));
   const double kernel = time.evidence.interval * time.kernel_ms,

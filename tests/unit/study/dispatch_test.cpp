@@ -68,6 +68,25 @@ TEST_CASE("an answer says what kept NATTEN from the faster backend") {
   CHECK(study::count(question_on("h100"), study::default_context()).kernel.passed_over.empty());
 }
 
+// torch.use_deterministic_algorithms: hopper-fna and blackwell-fna have no such backward pass, cutlass-fna has.
+TEST_CASE("deterministic algorithms change the backend of a backward pass alone") {
+  for (const char* device : {"h100", "b200"}) {
+    study::CountQuestion question = question_on(device);
+    const std::string own = kernel_of(question);
+    question.setting.deterministic = true;
+    CHECK(kernel_of(question) == own);
+    question.backward = true;
+    CHECK(kernel_of(question) == "cutlass-fna");
+    const study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+    REQUIRE(kernel.passed_over.size() == 1);
+    CHECK(kernel.passed_over[0].refusal.parameter == "deterministic");
+    question.setting.backend = own;
+    CHECK(study::count(question, study::default_context()).kernel.refusal->parameter == "deterministic");
+    question.setting.deterministic = false;
+    CHECK(kernel_of(question) == own);
+  }
+}
+
 TEST_CASE("types that no backend of the device runs stay an error of its own") {
   study::CountQuestion question = question_on("h100");
   question.setting.dtype = Dtype::kE4m3;

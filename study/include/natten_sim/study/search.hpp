@@ -101,11 +101,18 @@ struct SearchExclusion {
   std::int64_t combinations = 0;
 };
 
+/// A kernel that was asked for and has no times or tiles where others have.
+struct LeftOutKernel {
+  std::string kernel;
+  std::string reason;  ///< `gna runs on sm90 alone, ..`
+};
+
 struct SearchAnswer {
   SearchQuestion question;  ///< with every default filled in: ranges and tiles say what was searched
   std::int64_t space_size = 0;
   std::int64_t evaluated = 0;
   std::vector<SearchExclusion> excluded;    ///< parts of the space that were not searched
+  std::vector<LeftOutKernel> left_out;      ///< of SearchQuestion::kernels
   std::vector<HeldTiles> tile_sizes;        ///< the larger first; candidates are compared within one
   std::vector<SearchCandidate> candidates;  ///< by tile size, then best first
   std::optional<double> nearest_sparsity;   ///< as in SearchResult

@@ -34,6 +34,7 @@ struct Setting {
   std::optional<std::int64_t> head_dim;  ///< head dim of Q and K; none: the preset's, or kDefaultHeadDim
   std::optional<std::int64_t> head_dim_value;  ///< head dim of V; none: head_dim
   std::optional<Dtype> dtype;                  ///< none: kDefaultDtype
+  bool deterministic = false;                  ///< PyTorch's deterministic algorithms are on
   /// Attention's share of the end-to-end time, 0..1; none: the preset's.
   std::optional<double> attention_share;
   std::optional<StepRatio> dense_steps;  ///< steps that keep dense attention; none: 0 of the preset's steps
@@ -141,6 +142,9 @@ void describe_workload(Members& members) {
                .help = "Release of NATTEN whose rules and copies count, such as 0.21.6 [the newest]",
                .echo = Echo::kWhenSet,
                .names = NamesOfCatalog::kNatten});
+  members.add("deterministic", &Setting::deterministic,
+              {.help = "With torch.use_deterministic_algorithms: backends whose backward pass is not are passed over",
+               .echo = Echo::kWhenSet});
   members.group("Sizes and types");
   members.add("add_kv", &Setting::add_kv,
               {.help = "Extra KV tokens that every query attends to, reported apart [default]",
