@@ -237,7 +237,7 @@ def candidates(answer: Any) -> list[Candidate]:
         Error: The answer is not by time.
 
     Source:
-        docs/search.md.
+        docs/recall.md.
     """
     found = []
     for each in answer.candidates:

@@ -22,6 +22,11 @@ std::string subject_of(const SearchAnswer& answer) {
   return text;
 }
 
+/// Dense attention keeps all.
+draw::Series dense_point(double ms, const std::string& label) {
+  return {.label = label, .points = {{ms, 1}}, .style = draw::SeriesStyle::kPoints};
+}
+
 draw::Series context_series(const SearchAnswer& answer, const std::string& label) {
   draw::Series series{.label = label, .style = draw::SeriesStyle::kPoints};
   if (answer.question.kind == study::SearchKind::kPareto) series.style = draw::SeriesStyle::kLineAndPoints;
@@ -44,7 +49,7 @@ draw::Picture search_picture(std::span<const SearchAnswer> answers, const study:
     const std::string& device = *answer.question.setting.device;
     plot.series.push_back(context_series(answer, device));
     const SearchCandidate& any = answer.candidates.front();
-    plot.marks.push_back({.at = any.speedup * any.total_ms(), .label = "dense, " + device});
+    plot.series.push_back(dense_point(any.speedup * any.total_ms(), "dense, " + device));
   }
   if (recalls != nullptr && !plot.series.empty()) {
     plot.heading.title = "Context and attention kept over time";
@@ -71,7 +76,7 @@ draw::Picture recall_picture(const study::RecallChoice& choice) {
     plot.series.back().points.push_back({point.cost, point.recall});
   plot.series.push_back(
       {.label = "chosen", .points = {{choice.ms, choice.recall}}, .style = draw::SeriesStyle::kPoints});
-  if (choice.dense_ms) plot.marks.push_back({.at = *choice.dense_ms, .label = "dense"});
+  if (choice.dense_ms) plot.series.push_back(dense_point(*choice.dense_ms, "dense"));
   return picture_of(plot);
 }
 

@@ -95,7 +95,7 @@ Command kernel_command() {
                   .position = 72,
                   .group = kHelpCommands,
                   .summary = "Write a kernel file, which describes an attention kernel of your own, or check one",
-                  .examples = {"natten-sim kernel init --output mine.json", "natten-sim kernel init fa2",
+                  .examples = {"natten-sim kernel init fa2 > mine.json",
                                "natten-sim kernel check mine.json",
                                "natten-sim reuse --kernel mine.json -i 32768 -n 8 -d 128 --device h200"},
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};

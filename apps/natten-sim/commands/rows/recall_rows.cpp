@@ -27,7 +27,8 @@ Options<RecallFlags> make_rows() {
             .echo = Echo::kNever,
             .needs = needs});
   rows.add("--recall-per", &RecallFlags::per,
-           {.help = "Whether each head or all heads of a layer have one window [head]",
+           {.value = "NAME",
+            .help = "What has one window: each head, or all heads of a layer [head]",
             .echo = Echo::kNever,
             .needs = needs});
   rows.group("Recall of a model's attention");
