@@ -222,10 +222,9 @@ std::string space_lines(const SearchAnswer& answer) {
                         excluded.refusal.rule);
   }
   for (const study::LeftOutKernel& kernel : answer.left_out) text += "left out: " + kernel.reason + "\n";
-  if (answer.imbalance_defaulted) {
-    const double most = *answer.question.constraints.max_imbalance;
-    text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n", most);
-  }
+  if (answer.imbalance_defaulted)
+    text += fmt::format("length/window differs by at most {:g} between axes (--max-imbalance)\n",
+                        *answer.question.constraints.max_imbalance);
   if (answer.sketched) return text + "too many windows and strides: only those that tiles divide were searched\n";
   if (!answer.complete) text += "more than 65,536 combinations are alike: fewer answers than asked for\n";
   return text;
@@ -276,10 +275,9 @@ Json result_of(const SearchAnswer& answer) {
   for (const study::LeftOutKernel& kernel : answer.left_out)
     fields["kernels_left_out"].push_back({{"kernel", kernel.kernel}, {"reason", kernel.reason}});
   fields["tile_sizes"] = Json::array();
-  for (const study::HeldTiles& held : answer.tile_sizes) {
+  for (const study::HeldTiles& held : answer.tile_sizes)
     fields["tile_sizes"].push_back({{"forward", held.forward ? Json(*held.forward) : Json()},
                                     {"backward", held.backward ? Json(*held.backward) : Json()}});
-  }
   fields["complete"] = answer.complete;
   fields["sketched"] = answer.sketched;
   if (answer.nearest_sparsity) fields["nearest_sparsity"] = *answer.nearest_sparsity;
