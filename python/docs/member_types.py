@@ -58,6 +58,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"input": 4096, "device": "h200", "phase": "backward", "top": 2, "window_range": (64, 512), "add_kv": 3},
         {"input": (64, 64), "window": (16, 16), "device": "h100", "head_dim": 80, "top": 1},
         {"input": (64, 64), "window": (16, 16), "device": "a100", "kernel": ["gna", "flexattention"], "top": 1},
+        {"input": (64, 64), "window": (16, 16), "device": ["a100", "h200"], "kernel": ["gna", "flexattention"], "top": 1},
         {"input": (64, 64), "window": (16, 16), "device": "gb10", "head_dim": 128, "q_tile": (8, 8), "kv_tile": (16, 8), "any": True,
          "top": 1},
     ]),

@@ -112,9 +112,9 @@ class Time(Record):
     speedup_kernel: Final[float]
     copies: Final[Copies]
     costs: Final[Costs]
-    unmeasured: Final[str]
     mask_function: Final[str]
     mask_instructions: Final[float]
+    unmeasured: Final[str]
 
 class PartsMs(Record):
     tiles: Final[float]
