@@ -85,7 +85,7 @@ int check_examples(bool those_that_are_long) {
                                               "data/",      "validate",  "order.json", "before.json",
                                               "a/",         "|",         "source",     ">",
                                               "misses.svg", "jsonl",     "reproduce",  "--fidelity timed",
-                                              "classroom",  "profile."};
+                                              "classroom",  "profile.",  "mine.json"};
   int taken = 0;
   for (const std::string& subcommand : kSubcommands) {
     bool examples = false;
