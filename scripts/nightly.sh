@@ -10,7 +10,8 @@ usage: scripts/nightly.sh [--release] [--seed N] [--fresh] [part]...
 
 Without parts all of them, in this order; a part that fails does not keep later ones from running:
   tests       scripts/test.sh with a new seed, from a bare system
-  nightly     the tests that are too long for every commit: ctest -C nightly -L nightly
+  nightly     the tests that are too long for every commit: ctest -C nightly -L nightly; where nvcc is, the
+              machine code of all kernels
   soak        random cases of all property tests, round after round with new seeds
   fuzz        mutated inputs for every fuzz target, with sanitizers; libFuzzer where clang is
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers, and with
@@ -18,7 +19,7 @@ Without parts all of them, in this order; a part that fails does not keep later 
   threads     tests that start threads, with the thread sanitizer
   compilers   g++ -O0, g++ -O3 and clang++ -O3, benchmarks too, warnings are errors: the same bytes from all
               golden scenarios, searches with 1, 2 and 7 threads too
-  kernels     everything compiled with CUDA, and the machine code of the kernels (needs nvcc)
+  kernels     everything compiled with CUDA (needs nvcc)
   coverage    lines of core, models, sim and search that unit and property tests run (needs gcovr)
   packages    the .deb, the static program, SBOM, wheel, site and the steps of Containerfile, each built and tried;
               the pages in Chromium, where Emscripten and Chromium are
