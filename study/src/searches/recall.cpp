@@ -162,13 +162,17 @@ class Chooser {
   }
 
   /// Steps go past the share by up to one of them: another candidate of one unit may be quicker and keep
-  /// enough.
-  bool moved_down(std::vector<std::size_t>& chosen) const {
+  /// enough. A head that leaves its launch for one of its own may cost more than its share saved.
+  bool moved_down(std::vector<std::size_t>& chosen) {
     const double spare = recall_of(chosen) - *wish_.least_recall * static_cast<double>(units());
     const auto saved = [&](double cost, double recall) { return recall >= -spare ? cost : 0; };
     const std::optional<Move> move = best_move(chosen, saved);
-    if (move) chosen[move->unit] = move->candidate;
-    return move.has_value();
+    if (!move) return false;
+    std::vector<std::size_t> moved = chosen;
+    moved[move->unit] = move->candidate;
+    if (ms_of(moved) >= ms_of(chosen)) return false;
+    chosen = std::move(moved);
+    return true;
   }
 
   /// Steps end before the budget by up to one of them: another candidate of one unit may keep more within it.

@@ -62,8 +62,8 @@ struct RecallChoice {
 /// A window for every head. Candidates are dense attention and, for every tile choice that the question leaves, windows
 /// of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and strides with which NATTEN masks nothing; at
 /// most 24 windows along an axis, evenly spaced. Heads take steps up the hull of recall over time (search's RecallTrade)
-/// until the wish ends them; then single heads take candidates off the hull that end nearer to it. A budget holds for
-/// the launches as they are, asked one by one.
+/// until the wish ends them; then single heads take candidates off the hull that end nearer to it, as long as
+/// the launches take less, or keep more. A budget holds for the launches as they are, asked one by one. Not proved best.
 /// Ranges, tiles, sparsity, imbalance and the fast path are those of the question.
 /// Cost: a time for each candidate, and MaskRecall's of each head.
 /// @throws InvalidParameter for both wishes or none, a table of other heads than the question's, constraints that are not
