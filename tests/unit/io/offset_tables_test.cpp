@@ -77,4 +77,27 @@ TEST_CASE("what is no table of the layout, or no attention, is refused") {
   CHECK_THROWS_AS(OffsetTables("recall", "/nonexistent/t.npy", {2, 2}), InvalidParameter);
 }
 
+/// Each head's attention fades as exp(-distance / rate) on every axis.
+void check_fading(const std::string& file, const Extents& layout, const std::vector<double>& rates) {
+  OffsetTables tables("recall", std::string(NATTEN_SIM_SOURCE_DIR) + "/" + file, layout);
+  CHECK(tables.product());
+  REQUIRE(tables.layers() * tables.heads() == rates.size());
+  for (const double rate : rates) {
+    const std::vector<double> factors = tables.next();
+    std::size_t at = 0;
+    for (const std::int64_t length : layout) {
+      for (std::int64_t offset = 1 - length; offset < length; ++offset)
+        CHECK(factors.at(at++) == Approx(std::exp(-std::abs(static_cast<double>(offset)) / rate)).epsilon(1e-6));
+    }
+    CHECK(at == factors.size());
+  }
+}
+
+TEST_CASE("the tables of docs/recall.md and of the tests hold what they are said to hold") {
+  std::vector<double> rates;
+  for (int head = 0; head < 24; ++head) rates.push_back(std::pow(12, head / 23.0));
+  check_fading("docs/hunyuan-attention.npy", {30, 48, 80}, rates);
+  check_fading("tests/data/attention.npy", {64, 64}, {2, 20});
+}
+
 }  // namespace offset_tables_test
