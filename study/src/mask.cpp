@@ -19,7 +19,6 @@ namespace natten_sim::study {
 namespace {
 
 constexpr std::int64_t kOtherBlocks[] = {64, 128};
-constexpr std::int64_t kMostEdgeBlocks = 65536, kMostBlocks = std::int64_t{1} << 28;  // of block_mask.hpp
 /// FlashAttention-4's block-sparse kernel.
 constexpr const char* kFlash = "fa4";
 
@@ -278,7 +277,7 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
       if (q == *question.q_tile && kv == *question.kv_tile) continue;
       const std::int64_t rows = ceil_divide(*question.q_tokens, q),
                          columns = ceil_divide(*question.kv_tokens, kv);
-      if (rows > kMostEdgeBlocks || columns > kMostEdgeBlocks || rows * columns > kMostBlocks) continue;
+      if (rows > kMostMaskEdge || columns > kMostMaskEdge || rows * columns > kMostMaskPairs) continue;
       answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));
     }
   }

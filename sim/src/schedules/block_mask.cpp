@@ -96,7 +96,7 @@ BlockMask neighborhood_mask(const TilingProblem& problem) {
     kv_tiles = ceil_divide(tokens, problem.tiles.kv_tile[0]);
   } else {
     const std::int64_t count = product(dilation_of(problem.mask), "dilation groups");
-    if (count > kMaxEdgeTiles)
+    if (count > kMostMaskEdge)
       throw InvalidParameter("dilation", std::to_string(count) + " groups", "at most 65536");
     for (std::int64_t group = 0; group < count; ++group) {
       poll();

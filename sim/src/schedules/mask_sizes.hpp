@@ -12,8 +12,6 @@
 namespace natten_sim {
 
 inline constexpr std::int64_t kMaxTokens = std::int64_t{1} << 40;
-inline constexpr std::int64_t kMaxEdgeTiles = 65536;
-inline constexpr std::int64_t kMaxPairs = std::int64_t{1} << 28;
 
 inline void require_size(const char* parameter, std::int64_t value) {
   if (value < 1 || value > kMaxTokens)
@@ -30,10 +28,10 @@ inline void require_valid(const SequenceTiling& tiling) {
 /// A mask without tasks. @throws InvalidParameter when it is too large.
 [[nodiscard]] inline BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
   for (const auto& [name, tiles] : {std::pair{"q_tiles", q_tiles}, std::pair{"kv_tiles", kv_tiles}}) {
-    if (tiles > kMaxEdgeTiles)
+    if (tiles > kMostMaskEdge)
       throw InvalidParameter(name, std::to_string(tiles), "at most 65536: larger tiles make fewer");
   }
-  if (q_tiles * kv_tiles > kMaxPairs)
+  if (q_tiles * kv_tiles > kMostMaskPairs)
     throw InvalidParameter("tiles", std::to_string(q_tiles * kv_tiles) + " pairs", "at most 268435456");
   return {static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles),
           MaskCells(static_cast<std::size_t>(q_tiles * kv_tiles), TileWork::kNone)};

@@ -29,7 +29,10 @@ struct SequenceWindow {
   std::optional<std::int64_t> right;
 };
 
-/// Block masks of at most 65,536 tiles an edge and 2^28 pairs. A pair is partial if some of its token pairs
+/// Most tiles along an edge of a block mask, and most pairs of tiles.
+inline constexpr std::int64_t kMostMaskEdge = 65536, kMostMaskPairs = std::int64_t{1} << 28;
+
+/// Block masks of at most kMostMaskEdge tiles on each edge and kMostMaskPairs pairs. A pair is partial if some of its token pairs
 /// attend and some do not.
 /// @throws InvalidParameter naming the size at fault.
 [[nodiscard]] BlockMask window_mask(const SequenceTiling& tiling, const SequenceWindow& window);
