@@ -42,12 +42,6 @@ auto rank_of(const TilingProblem& problem, const BlockTokens& blocks) {
   return std::tuple(time, sides, problem.tiles.q_tile, problem.tiles.kv_tile);
 }
 
-double prior_of(const std::vector<CostPrior>& priors, const char* name) {
-  const auto found =
-      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
-  return found == priors.end() ? 1 : found->value;
-}
-
 /// `problem` with a box of as many tokens for each side that is open.
 TilingProblem with_box(TilingProblem problem, const Extents* q_tile, const Extents* kv_tile) {
   if (problem.tiles.q_tile.empty()) problem.tiles.q_tile = *q_tile;
@@ -70,7 +64,7 @@ BlockTokens block_tokens(const TimedKernel& kernel, const Setting& setting, Walk
             timed->cta_us};
   }
   const std::vector<CostPrior> priors = catalog.cost_priors.of(pass, kernel.name, *setting.head_dim);
-  return {kDefaultBlock, kDefaultBlock, 1, prior_of(priors, "masked"), prior_of(priors, "cta_tiles")};
+  return {kDefaultBlock, kDefaultBlock, 1, prior_value(priors, "masked", 1), prior_value(priors, "cta_tiles", 1)};
 }
 
 std::vector<Extents> block_boxes(const Extents& input, std::int64_t tokens) {

@@ -171,12 +171,6 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
                  measurement(question, fmha_name(kernel.family))};
 }
 
-double prior_value(const std::vector<CostPrior>& priors, const char* name, double absent) {
-  const auto found =
-      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
-  return found == priors.end() ? absent : found->value;
-}
-
 /// A library's kernel with lists of blocks and a mask function. One that reads tables (MaskFunction::kTables) takes more
 /// for every pair, and backward slows full blocks down as well.
 PassCosts with_function_of_blocks(const TimeQuestion& question, const TimedKernel& kernel, PassCosts costs,

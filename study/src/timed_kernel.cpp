@@ -92,4 +92,10 @@ std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device&
   return best;
 }
 
+double prior_value(const std::vector<CostPrior>& priors, const std::string& name, double absent) {
+  const auto found =
+      std::find_if(priors.begin(), priors.end(), [&](const CostPrior& prior) { return prior.name == name; });
+  return found == priors.end() ? absent : found->value;
+}
+
 }  // namespace natten_sim::study

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/natten_backend.hpp>
 #include <natten_sim/study/cell_costs.hpp>
@@ -25,6 +26,9 @@ inline constexpr const char* kFlexAttention = "flexattention";
 
 /// @throws UnknownName. `fmha` is that of the device's backend; natten_fmha() looks at sizes too.
 [[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device);
+
+/// The prior of that name, or `absent`.
+[[nodiscard]] double prior_value(const std::vector<CostPrior>& priors, const std::string& name, double absent);
 
 /// The dense kernel that NATTEN runs on the device for the question's sizes and type; none: it runs none, or does not
 /// know the device.
