@@ -96,23 +96,6 @@ KernelFile read_kernel(const Json& entry, const std::string& where) {
   return file;
 }
 
-Json rate_json(const KernelRate& rate) {
-  Json fields = {{"device", rate.device},
-                 {"head_dim", rate.head_dim},
-                 {"flops_per_s", rate.flops_per_s},
-                 {"tokens", rate.tokens},
-                 {"heads", rate.heads},
-                 {"lone_share", rate.lone_share},
-                 {"slot_skew", rate.slot_skew},
-                 {"jitter", rate.jitter},
-                 {"score_share", rate.score_share},
-                 {"arrival_ns", rate.arrival_ns},
-                 {"measured", rate.measured},
-                 {"source", rate.source}};
-  if (!rate.assumed.empty()) fields["assumed"] = rate.assumed;
-  return fields;
-}
-
 /// As read_grid() has them: up to the last axis that counts something.
 std::vector<std::string> axes_of(const KernelGrid& grid) {
   std::vector<std::string> axes;
@@ -140,6 +123,23 @@ void add_kernel(Catalog& catalog, const AttentionKernel& kernel) {
   catalog.kernels.push_back(kernel);
 }
 
+Json to_json(const KernelRate& rate) {
+  Json fields = {{"device", rate.device},
+                 {"head_dim", rate.head_dim},
+                 {"flops_per_s", rate.flops_per_s},
+                 {"tokens", rate.tokens},
+                 {"heads", rate.heads},
+                 {"lone_share", rate.lone_share},
+                 {"slot_skew", rate.slot_skew},
+                 {"jitter", rate.jitter},
+                 {"score_share", rate.score_share},
+                 {"arrival_ns", rate.arrival_ns},
+                 {"measured", rate.measured},
+                 {"source", rate.source}};
+  if (!rate.assumed.empty()) fields["assumed"] = rate.assumed;
+  return fields;
+}
+
 Json to_json(const KernelFile& file) {
   const AttentionKernel& kernel = file.kernel;
   Json tiles = Json::array(), rates = Json::array();
@@ -147,7 +147,7 @@ Json to_json(const KernelFile& file) {
     tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
     if (tile.stages) tiles.back()["stages"] = *tile.stages;
   }
-  for (const KernelRate& rate : kernel.rates) rates.push_back(rate_json(rate));
+  for (const KernelRate& rate : kernel.rates) rates.push_back(to_json(rate));
   Json fields = {{"name", kernel.name},
                  {"title", kernel.title},
                  {"q_tile", kernel.q_tile},

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
@@ -12,20 +13,7 @@ Json kernel_json(const AttentionKernel& kernel) {
     tiles.push_back({{"head_dim", tile.head_dim},
                      {"kv_tile", tile.kv_tile},
                      {"stages", tile.stages ? Json(*tile.stages) : Json()}});
-  for (const KernelRate& rate : kernel.rates) {
-    rates.push_back({{"device", rate.device},
-                     {"head_dim", rate.head_dim},
-                     {"flops_per_s", rate.flops_per_s},
-                     {"tokens", rate.tokens},
-                     {"heads", rate.heads},
-                     {"lone_share", rate.lone_share},
-                     {"slot_skew", rate.slot_skew},
-                     {"jitter", rate.jitter},
-                     {"score_share", rate.score_share},
-                     {"arrival_ns", rate.arrival_ns},
-                     {"measured", rate.measured},
-                     {"source", rate.source}});
-  }
+  for (const KernelRate& rate : kernel.rates) rates.push_back(natten_sim::to_json(rate));
   return {{"name", kernel.name},
           {"title", kernel.title},
           {"q_tile", kernel.q_tile},

@@ -33,7 +33,8 @@ struct KernelFile {
 /// @throws MalformedData
 [[nodiscard]] std::vector<KernelFile> parse_kernel_file(std::string_view json, const std::string& where);
 
-/// As parse_kernel_file() reads one.
+/// As parse_kernel_file() reads them.
+[[nodiscard]] Json to_json(const KernelRate& rate);
 [[nodiscard]] Json to_json(const KernelFile& file);
 
 /// Adds the kernel to the catalog, in the place of one that has its name.
