@@ -160,7 +160,8 @@ Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context
       Json fields = run_json(suggested.run);
       fields["predicted_ms"] = suggested.predicted_ms;
       fields["uncertainty"] = suggested.uncertainty;
-      fields["command"] = named_run(suggested.run, context);
+      const bool runs = profiler_runs(suggested.run.kernel);
+      fields["command"] = runs ? Json(profiler_command(suggested.run, context)) : Json();
       result["suggestions"].push_back(fields);
     }
   }
