@@ -8,8 +8,8 @@ usage: scripts/test.sh [--no-install] [--strict] [--sanitized | --kernels] [--he
 
 Installs the packages that are missing for building and testing (says which; through sudo when not root),
 builds the program and the tests of every commit into build/tests and runs them: no GPU and no CUDA are needed,
-but where nvcc is, a file of kernels a pass is compiled and its machine code is read. Further arguments go to ctest, e.g. -R property.
-What takes longer is for scripts/nightly.sh.
+but where nvcc is, one kernel file of each pass is compiled and its machine code is read. Further arguments go to
+ctest, e.g. -R property. What takes longer is for scripts/nightly.sh.
 
   --no-install  do not install: exit 2 and name what is missing, if anything is
   --strict      warnings are errors, where the compiler is g++ 12, as CI has it: a later one may know more of them
