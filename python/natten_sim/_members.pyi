@@ -1528,6 +1528,7 @@ class Rate(Record):
     arrival_ns: Final[float]
     measured: Final[bool]
     source: Final[str]
+    assumed: Final[tuple[str, ...]]
 
 class CountResult(CountMembers, Record): ...
 class CountAnswer(CountMembers):
