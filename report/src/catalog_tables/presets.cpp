@@ -1,12 +1,41 @@
+#include <functional>
+#include <optional>
+
 #include <fmt/format.h>
 
+#include <natten_sim/io/model_data.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/study/plan.hpp>
 
 namespace natten_sim::report::tables {
 namespace {
 
-Json preset_json(const Preset& preset) {
+/// Read once a table.
+using Shares = std::function<std::optional<study::PresetShare>(const Preset&)>;
+
+Shares shares() {
+  return [shapes = model_shapes()](const Preset& preset) { return study::attention_share_of(preset, shapes); };
+}
+
+/// A published share, or an estimate: it, its bounds, and what it rests on.
+void add_share(const Preset& preset, const std::optional<study::PresetShare>& share, Json& entry) {
+  const bool estimated = share && share->basis != study::RestBasis::kShare;
+  entry["attention_share"] = nullable(preset.attention_share);
+  entry["share_basis"] = to_string(share ? share->basis : study::RestBasis::kUnknown);
+  entry["estimated_share"] = estimated ? Json(share->share.value) : Json();
+  entry["estimated_share_low"] = estimated ? Json(share->share.low) : Json();
+  entry["estimated_share_high"] = estimated ? Json(share->share.high) : Json();
+}
+
+std::string share_text(const std::optional<study::PresetShare>& share) {
+  if (!share) return "";
+  if (share->basis == study::RestBasis::kShare) return fmt::format("{:.1f}%", 100 * share->share.value);
+  return fmt::format("by FLOPs: {:.0f}% ({:.0f} .. {:.0f})", 100 * share->share.value, 100 * share->share.low,
+                     100 * share->share.high);
+}
+
+Json preset_json(const Preset& preset, const Shares& share_of) {
   Json windows = Json::array();
   for (const PublishedWindow& window : preset.windows) {
     Json entry;
@@ -19,29 +48,32 @@ Json preset_json(const Preset& preset) {
     entry["source"] = window.source;
     windows.push_back(entry);
   }
-  return {{"name", preset.name},
-          {"description", preset.description},
-          {"layout", to_json(preset.layout)},
-          {"heads", preset.heads},
-          {"head_dim", preset.head_dim},
-          {"attention_share", nullable(preset.attention_share)},
-          {"steps", nullable(preset.steps)},
-          {"dense_steps", nullable(preset.dense_steps)},
-          {"windows", windows},
-          {"source", preset.source}};
+  Json fields = {{"name", preset.name},
+                 {"description", preset.description},
+                 {"layout", to_json(preset.layout)},
+                 {"heads", preset.heads},
+                 {"head_dim", preset.head_dim}};
+  add_share(preset, share_of(preset), fields);
+  fields.update({{"steps", nullable(preset.steps)},
+                 {"dense_steps", nullable(preset.dense_steps)},
+                 {"windows", windows},
+                 {"source", preset.source}});
+  return fields;
 }
 
 Json preset_entries(const Catalog& catalog) {
   Json entries = Json::array();
-  for (const Preset& preset : catalog.presets) entries.push_back(preset_json(preset));
+  const Shares share_of = shares();
+  for (const Preset& preset : catalog.presets) entries.push_back(preset_json(preset, share_of));
   return entries;
 }
 
 /// One row a preset.
 std::vector<Json> preset_rows(const Catalog& catalog) {
   std::vector<Json> rows;
+  const Shares share_of = shares();
   for (const Preset& preset : catalog.presets) {
-    rows.push_back(preset_json(preset));
+    rows.push_back(preset_json(preset, share_of));
     rows.back().erase("windows");
   }
   return rows;
@@ -50,6 +82,7 @@ std::vector<Json> preset_rows(const Catalog& catalog) {
 std::string presets_text(const Catalog& catalog) {
   std::vector<std::vector<std::string>> rows = {
       {"preset", "layout", "heads x dim", "attention", "steps", "windows in publications"}};
+  const Shares share_of = shares();
   std::string sources = "\nSources of the layouts:\n";
   for (const Preset& preset : catalog.presets) {
     std::string windows;
@@ -59,7 +92,7 @@ std::string presets_text(const Catalog& catalog) {
     }
     rows.push_back({preset.name, to_string(preset.layout),
                     fmt::format("{} x {}", preset.heads, preset.head_dim),
-                    preset.attention_share ? fmt::format("{:.1f}%", 100.0 * *preset.attention_share) : "",
+                    share_text(share_of(preset)),
                     !preset.steps        ? ""
                     : preset.dense_steps ? fmt::format("{} ({} dense)", *preset.steps, *preset.dense_steps)
                                          : std::to_string(*preset.steps),

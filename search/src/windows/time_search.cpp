@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -47,27 +48,55 @@ class Rows {
   Rows(const SearchSpace& space, std::size_t top, Distinct distinct)
       : order_(space), top_(top), distinct_(distinct) {}
 
-  void add(TimedPoint point) { all_.push_back(std::move(point)); }
+  void add(TimedPoint point) {
+    if (Key key = key_of(point.point); !key.empty()) {
+      const auto [at, added] = least_ms_.try_emplace(std::move(key), point.ms);
+      if (!added) at->second = std::min(at->second, point.ms);
+    }
+    all_.push_back(std::move(point));
+  }
+
+  /// Whether the point's row has a time below this bound already, so that its own time cannot matter.
+  [[nodiscard]] bool is_beaten(const RankedPoint& point, double least_ms) const {
+    const Key key = key_of(point);
+    const auto known = key.empty() ? least_ms_.end() : least_ms_.find(key);
+    return known != least_ms_.end() && known->second * (1 + kEqualTimes) < least_ms;
+  }
 
   /// The best so far. Points come with growing bounds, so this is final once the next bound is above.
   [[nodiscard]] std::vector<TimedPoint> best() {
     sort_by_time(all_, order_);
     std::vector<TimedPoint> chosen;
-    std::set<std::vector<std::int64_t>> seen;
+    std::set<Key> seen;
     for (const TimedPoint& each : all_) {
       if (chosen.size() == top_) break;
-      std::vector<std::int64_t> key;
-      if (distinct_ == Distinct::kWindow || distinct_ == Distinct::kStride)
-        key.assign(each.point.window.begin(), each.point.window.end());
-      if (distinct_ == Distinct::kStride)
-        key.insert(key.end(), each.point.stride.begin(), each.point.stride.end());
-      if (!key.empty() && !seen.insert(key).second) continue;
+      Key key = key_of(each.point);
+      if (!key.empty() && !seen.insert(std::move(key)).second) continue;
       chosen.push_back(each);
     }
+    if (chosen.size() == top_) drop_slower_than(chosen.back().ms);
     return chosen;
   }
 
  private:
+  using Key = std::vector<std::int64_t>;
+
+  /// What a row has for itself; empty: every point is a row.
+  [[nodiscard]] Key key_of(const RankedPoint& point) const {
+    Key key;
+    if (distinct_ == Distinct::kWindow || distinct_ == Distinct::kStride)
+      key.assign(point.window.begin(), point.window.end());
+    if (distinct_ == Distinct::kStride) key.insert(key.end(), point.stride.begin(), point.stride.end());
+    return key;
+  }
+
+  /// Points that come later only move these further back. `all_` is sorted.
+  void drop_slower_than(double ms) {
+    const double most_ms = ms * (1 + 3 * kEqualTimes);  // what may be equal to the last row stays
+    while (all_.back().ms > most_ms) all_.pop_back();
+  }
+
+  std::map<Key, double> least_ms_;
   ContextOrder order_;
   std::size_t top_;
   Distinct distinct_;
@@ -166,39 +195,58 @@ struct Timed {
   bool sure = false;  ///< the bound of what was not timed is above the last of the best
 };
 
-/// Times `combinations`, which are in the order of their bounds, a few at once.
-Timed time_in_order(TimedSpace& timed, const std::vector<KindTuple>& combinations,
-                    const FastestRequest& request) {
-  Rows rows(request.space, request.top, request.distinct);
-  const std::size_t batch = std::max<std::size_t>(16, request.top);
-  for (std::size_t first = 0; first < combinations.size(); first += batch) {
-    poll_now();
-    std::vector<TimedPoint> best = rows.best();
-    if (best.size() == request.top && best.back().ms < combinations[first].least_ms)
-      return {std::move(best), true};
-    std::vector<TimedPoint> points(std::min(batch, combinations.size() - first));
-    for (std::size_t i = 0; i < points.size(); ++i)
-      points[i].point = timed.first_point(combinations[first + i]);
-    run_tasks(points.size(), {.threads = request.run.threads}, [&](std::size_t i, std::size_t) {
+/// Times combinations in the order of their bounds, a few at once.
+class OrderedTiming {
+ public:
+  OrderedTiming(TimedSpace& timed, const FastestRequest& request)
+      : timed_(timed), request_(request), rows_(request.space, request.top, request.distinct) {}
+
+  /// Goes on where the last call ended: `combinations` begin with those of that call.
+  Timed continue_with(const std::vector<KindTuple>& combinations) {
+    while (next_ < combinations.size()) {
+      poll_now();
+      std::vector<TimedPoint> best = rows_.best();
+      if (best.size() == request_.top && best.back().ms < combinations[next_].least_ms)
+        return {std::move(best), true};
+      time_batch(combinations);
+    }
+    return {rows_.best(), false};
+  }
+
+ private:
+  void time_batch(const std::vector<KindTuple>& combinations) {
+    std::vector<TimedPoint> points;
+    std::vector<const KindTuple*> tuples;
+    for (const std::size_t batch = std::max<std::size_t>(16, request_.top);
+         points.size() < batch && next_ < combinations.size(); ++next_) {
+      RankedPoint point = timed_.first_point(combinations[next_]);
+      if (rows_.is_beaten(point, combinations[next_].least_ms)) continue;
+      points.push_back({0, std::move(point)});
+      tuples.push_back(&combinations[next_]);
+    }
+    run_tasks(points.size(), {.threads = request_.run.threads}, [&](std::size_t i, std::size_t) {
       const RankedPoint& point = points[i].point;
       points[i].ms =
-          request.objective.exact_ms(mask_in(request.space, point.window, point.stride), point.tile_choice);
+          request_.objective.exact_ms(mask_in(request_.space, point.window, point.stride), point.tile_choice);
     });
     for (std::size_t i = 0; i < points.size(); ++i) {
       poll();
       const double ms = points[i].ms;
-      const double most_ms = request.objective.choices[points[i].point.tile_choice].most_ms;
+      const double most_ms = request_.objective.choices[points[i].point.tile_choice].most_ms;
       if (most_ms > 0 && ms > most_ms) continue;
-      if (request.distinct != Distinct::kNone) {
-        rows.add(std::move(points[i]));
+      if (request_.distinct != Distinct::kNone) {
+        rows_.add(std::move(points[i]));
         continue;
       }
-      for (RankedPoint& each : timed.first_points(combinations[first + i], request.top))
-        rows.add({ms, std::move(each)});
+      for (RankedPoint& each : timed_.first_points(*tuples[i], request_.top)) rows_.add({ms, std::move(each)});
     }
   }
-  return {rows.best(), false};
-}
+
+  TimedSpace& timed_;
+  const FastestRequest& request_;
+  Rows rows_;
+  std::size_t next_ = 0;
+};
 
 /// The fastest of the options in `tables`, none of which takes longer than `within_ms`; sure unless too many would
 /// have to be timed.
@@ -206,9 +254,10 @@ Timed fastest_of(const SearchTables& tables, const FastestRequest& request, std:
   const KindStrides strides =
       request.distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest;
   TimedSpace space(request.space, request.constraints, request.objective, tables, strides);
+  OrderedTiming timing(space, request);
   for (std::size_t most = kFirstCombinations;; most *= 8) {
     const std::vector<KindTuple> combinations = space.first_combinations(most, within_ms);
-    Timed timed = time_in_order(space, combinations, request);
+    Timed timed = timing.continue_with(combinations);
     timed.sure = timed.sure || combinations.size() < most;
     if (timed.sure || most >= kMostCombinations) return timed;
   }

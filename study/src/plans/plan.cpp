@@ -11,6 +11,13 @@
 namespace natten_sim::study {
 namespace {
 
+/// Null: none.
+const ModelShape* shape_of(const std::string& preset, const ModelShapes& shapes) {
+  const auto shape = std::find_if(shapes.models.begin(), shapes.models.end(),
+                                  [&](const ModelShape& each) { return each.preset == preset; });
+  return shape != shapes.models.end() ? &*shape : nullptr;
+}
+
 /// One question on its way to an answer. Members in the order in which they become known.
 class Planner {
  public:
@@ -58,11 +65,7 @@ class Planner {
     answer_.dense_steps = setting.dense_steps->part;
     answer_.steps = setting.dense_steps->whole;
     shapes_ = model_shapes();
-    if (setting.preset) {
-      const auto shape = std::find_if(shapes_.models.begin(), shapes_.models.end(),
-                                      [&](const ModelShape& each) { return each.preset == *setting.preset; });
-      if (shape != shapes_.models.end()) shape_ = &*shape;
-    }
+    if (setting.preset) shape_ = shape_of(*setting.preset, shapes_);
     if (!asked_.layers) asked_.layers = shape_ != nullptr ? shape_->layers : 1;
     if (!asked_.passes || trains) asked_.passes = shape_ != nullptr && !trains ? shape_->passes : 1;
     require_divisors();
@@ -269,6 +272,23 @@ void require_in(const char* name, double value, double least, double most, const
 }
 
 }  // namespace
+
+std::optional<PresetShare> attention_share_of(const Preset& preset, const ModelShapes& shapes) {
+  if (preset.attention_share) {
+    const double share = *preset.attention_share;
+    return PresetShare{{share, share, share}, RestBasis::kShare};
+  }
+  const ModelShape* const shape = shape_of(preset.name, shapes);
+  if (shape == nullptr) return std::nullopt;
+  double tokens = 1;
+  for (const std::int64_t size : preset.layout) tokens *= static_cast<double>(size);
+  const double channels = static_cast<double>(preset.heads * preset.head_dim);
+  // A layer's 2 x tokens x weights over its 4 x tokens^2 x channels: QK^T and PV.
+  const double rest_flops = static_cast<double>(shape->layer_weights) / (2 * tokens * channels);
+  const auto share = [&](double cost) { return 1 / (1 + rest_flops * cost); };
+  const Bounded& cost = shapes.rest_cost;
+  return PresetShare{{share(cost.value), share(cost.high), share(cost.low)}, RestBasis::kFlops};
+}
 
 PlanAnswer plan(const PlanQuestion& question, const Context& context) {
   const auto positive = [](const char* name, std::optional<std::int64_t> value) {

@@ -343,6 +343,37 @@ TEST_CASE("a space that is sketched first gives what enumeration does") {
   }
 }
 
+TEST_CASE("many windows are those of all strides, where strides that bounds say are slower than another are not timed") {
+  Timed timed = scenario(false, 3, 4);
+  timed.space = full_space({12, 10});
+  timed.space.tiles = {{"", {{2, 2}, {2, 2}}, {}}, {"", {{4, 3}, {2, 3}}, {}}};
+  std::set<std::tuple<Extents, Extents, std::size_t>> seen;
+  timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+    CHECK(seen.emplace(window_of(mask), stride_of(mask), choice).second);  // more combinations than are looked at at first
+    return time_of(timed, mask, choice);
+  };
+  const auto search = [&](std::size_t top, Distinct distinct) {
+    seen.clear();
+    return search_fastest(timed.space, timed.constraints, timed.objective, top, distinct).search.candidates;
+  };
+  const std::vector<Candidate> all = search(20'000, Distinct::kStride);
+  const std::size_t timed_of_all = seen.size();
+  const std::vector<Candidate> windows = search(100, Distinct::kWindow);
+  CHECK(timed_of_all > 512);
+  CHECK(seen.size() < timed_of_all / 2);
+  std::set<Extents> taken;
+  std::vector<Candidate> first;
+  for (const Candidate& each : all) {
+    if (taken.insert(window_of(each.mask)).second && first.size() < 100) first.push_back(each);
+  }
+  REQUIRE(windows.size() == 100);
+  REQUIRE(first.size() == 100);
+  for (std::size_t i = 0; i < windows.size(); ++i) {
+    CHECK(windows[i].mask == first[i].mask);
+    CHECK(windows[i].tile_choice == first[i].tile_choice);
+  }
+}
+
 TEST_CASE("a long axis is searched whole where bounds leave few options, and by its sketch where they do not") {
   OneAxis one(20'000);
   one.timed.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {

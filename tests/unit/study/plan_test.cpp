@@ -202,6 +202,33 @@ TEST_CASE("without a cited share the rest comes from FLOPs, between the least an
   CHECK(near(answered(question).dense.rest_ms->value, answer.dense.rest_ms->value / 2));
 }
 
+TEST_CASE("every preset has a published share of attention, or one by FLOPs that plans take too") {
+  const ModelShapes shapes = model_shapes();
+  for (const Preset& preset : shared_context().catalog.presets) {
+    CAPTURE(preset.name);
+    const std::optional<study::PresetShare> share = study::attention_share_of(preset, shapes);
+    REQUIRE(share.has_value());
+    CHECK((share->basis == study::RestBasis::kShare) == preset.attention_share.has_value());
+    if (preset.attention_share) CHECK(share->share.value == *preset.attention_share);
+    CHECK((share->share.low <= share->share.value && share->share.value <= share->share.high));
+  }
+  PlanQuestion question;
+  question.setting.preset = "wan2-2-a14b-720p";
+  question.setting.device = "h100";
+  question.window = {21, 24, 24};
+  const PlanAnswer answer = answered(question);
+  const Bounded share = study::attention_share_of(*answer.preset, shapes)->share;
+  const double attention_ms = 40 * answer.dense.attention_ms.value;
+  CHECK(near(share.value, attention_ms / (attention_ms + answer.dense.rest_ms->value)));
+  // 298,844,160 weights a layer for 2 x 75,600 tokens x 5,120 channels; 2.645 times (1.382 .. 4.047) as long a FLOP.
+  CHECK(near(share.value, 1 / (1 + 2.645 * 298844160 / (2.0 * 75600 * 5120))));
+  CHECK(near(share.low, 1 / (1 + 4.047 * 298844160 / (2.0 * 75600 * 5120))));
+  // A preset of a file has neither.
+  Preset own = *answer.preset;
+  own.name = "mine";
+  CHECK_FALSE(study::attention_share_of(own, shapes).has_value());
+}
+
 TEST_CASE("without a window the sparse plan is the fastest that advise gives") {
   PlanQuestion question = hunyuan("h200");
   question.window = {};

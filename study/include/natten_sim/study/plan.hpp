@@ -87,6 +87,16 @@ struct PlanAnswer {
 /// @throws InvalidParameter, UnknownName when the question makes no sense, or nothing is timed there.
 [[nodiscard]] PlanAnswer plan(const PlanQuestion& question, const Context& context);
 
+/// Attention's part of the time of a dense pass of a preset, 0..1.
+struct PresetShare {
+  Bounded share;
+  RestBasis basis = RestBasis::kShare;  ///< kShare: published, so that all three are equal; or kFlops
+};
+
+/// Published, or as plan() takes it: FLOPs of dense attention against those of everything else, which take
+/// ModelShapes::rest_cost times as long. None: a preset without a share and without a shape, as a file may have.
+[[nodiscard]] std::optional<PresetShare> attention_share_of(const Preset& preset, const ModelShapes& shapes);
+
 template <typename Members>
 void describe(Members& members, const PlanQuestion&) {
   using Q = PlanQuestion;
