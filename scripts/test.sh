@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/test.sh [--no-install] [--strict] [--sanitized | --kernels] [--help] [ctest argument...]
+usage: scripts/test.sh [--no-install] [--strict] [--sanitized] [--kernels] [--help] [ctest argument...]
 
 Installs the packages that are missing for building and testing (says which; through sudo when not root),
 builds the program and the tests of every commit into build/tests and runs them: no GPU and no CUDA are needed,
@@ -13,22 +13,22 @@ ctest, e.g. -R property. What takes longer is for scripts/nightly.sh.
 
   --no-install  do not install: exit 2 and name what is missing, if anything is
   --strict      warnings are errors, where the compiler is g++ 12, as CI has it: a later one may know more of them
-  --sanitized   instead: the inputs of the fuzz targets, and the unit tests of core, io, sim, models and search, with
-                address and undefined-behaviour sanitizers in build/sanitized
+  --sanitized   compiles core, io, sim, models and search a second time, with address and undefined-behaviour
+                sanitizers, and runs their unit tests and the inputs of their fuzz targets on that
   --kernels     instead: the product with its kernels (needs nvcc) in build/kernels, and the tests that need a GPU,
                 which are skipped without one
 USAGE
 }
 
 packages=install
-sanitized=no
+sanitized=OFF
 kernels=no
 strict=no
 ctest_arguments=()
 for argument in "$@"; do
   case $argument in
     --no-install) packages=check ;;
-    --sanitized) sanitized=yes ;;
+    --sanitized) sanitized=ON ;;
     --kernels) kernels=yes ;;
     --strict) strict=yes ;;
     -h | --help)
@@ -45,29 +45,20 @@ cd -P -- "$root"
 . scripts/setup.sh
 ensure_packages tests "$packages"
 
-build_and_test() {  # folder targets ctest-argument...
-  local targets=()
-  if [[ -n $2 ]]; then read -ra targets <<<"--target $2"; fi
-  run cmake --build "$1" --parallel "$(nproc)" ${targets[@]+"${targets[@]}"}
-  run ctest --test-dir "$1" --output-on-failure --no-tests=error -j"$(nproc)" "${@:3}" \
+build_and_test() {  # folder ctest-argument...
+  run cmake --build "$1" --parallel "$(nproc)"
+  run ctest --test-dir "$1" --output-on-failure --no-tests=error -j"$(nproc)" "${@:2}" \
     ${ctest_arguments[@]+"${ctest_arguments[@]}"}
 }
 
-if [[ $sanitized == yes ]]; then
-  configure build/sanitized -DNATTEN_SIM_CUDA=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_BUILD_APPS=OFF \
-    -DNATTEN_SIM_HARDENED=OFF -DNATTEN_SIM_SANITIZE=address,undefined "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g1"
-  build_and_test build/sanitized "core_tests io_tests sim_tests models_tests search_tests fuzz_targets" \
-    -R '^(fuzz_corpora|(core|io|sim|models|search)_tests)$'
-  exit
-fi
 if [[ $kernels == yes ]]; then
   configure build/kernels -DNATTEN_SIM_CUDA=ON -DNATTEN_SIM_BUILD_BENCH=ON
-  build_and_test build/kernels '' -L kernels
+  build_and_test build/kernels -L kernels
   exit
 fi
 warnings=OFF
 if [[ $strict == yes && $("${CXX:-g++}" -dumpversion) =~ ^12($|\.) ]]; then warnings=ON; fi
 # Compiling takes longer than the tests: optimised lightly, both together are soonest done.
 configure build/tests -DNATTEN_SIM_CUDA=OFF -DNATTEN_SIM_BUILD_BENCH=OFF -DNATTEN_SIM_WARNINGS_AS_ERRORS=$warnings \
-  "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG"
-build_and_test build/tests ''
+  -DNATTEN_SIM_SANITIZED_ROOMS=$sanitized "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DNATTEN_SIM_LIGHT_OPTIMISATION=-Og
+build_and_test build/tests
