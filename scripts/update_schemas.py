@@ -37,7 +37,7 @@ MORE += [f"schedule -i 4096 --device {device} --kernel {kernel} --mask causal"
          for device in ("h200", "h100", "b200") for kernel in ("fa2", "fa3", "fa4", "ours")]
 MORE += ["reuse -i 4096 --fidelity timed --device h200 --compare sawtooth", "reuse --stream-bytes 65536 --sample 0.5 --fidelity lru",
          "count -i 64 64 -w 16 16 --dim 8192", "count -i 30 48 80 -w 18 24 24 --device b200 --backprop -n 24 -d 128",
-         "list", "list presets", "list devices", "list kernels", "list backends"]
+         "list", "list presets", "list devices", "list kernels", "list backends", "list releases"]
 MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for device, more in
          (("h100", "--gpus 8 --parallel sequence --dollars-per-hour 3"), ("h100", "--gpus 8 --parallel ring --rest-flops 1e15"),
           ("h200", "--for training"))]

@@ -222,6 +222,22 @@ TEST_CASE("lists come as CSV too") {
   CHECK(run("list presets --csv").out.find("hunyuan-video,") != std::string::npos);
 }
 
+TEST_CASE("list releases says what changed for users of NATTEN, and each takes its calls") {
+  const Json releases = natten_sim::test::result_of("list releases")["releases"];
+  REQUIRE(releases.size() >= 2);
+  CHECK(releases[0]["name"] == "0.21.7");  // the newest first
+  const std::string text = run("list releases").out, csv = run("list releases --csv").out;
+  for (const char* change : {"8.0, 9.0, 10.0 and 10.3 only", "2.1 ms instead of 4.5"}) {
+    INFO(change);
+    CHECK(releases[0]["changes"].dump().find(change) != std::string::npos);
+    CHECK(text.find(change) != std::string::npos);
+    CHECK(csv.find(change) != std::string::npos);
+  }
+  CHECK(csv.starts_with("name,copies,change,source\n"));
+  for (const Json& release : releases)
+    CHECK(run("count -i 64 64 -w 16 16 --natten " + release["name"].get<std::string>()).exit_code == 0);
+}
+
 TEST_CASE("every listed name is accepted") {
   const auto check_names = [](const std::string& what, const std::string& arguments) {
     const Json entries = natten_sim::test::result_of("list " + what)[what];
