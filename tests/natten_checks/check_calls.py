@@ -163,6 +163,7 @@ def main():
         try:
             if line["accepted"]:
                 counts["accepted"] += 1
+                counts[f"accepted: {line['call']['compute_capability']:03d}"] += 1
                 check_accepted(line)
                 if "flex_script" in line and counts["scripts"] < 400:
                     counts["scripts"] += 1
@@ -187,8 +188,11 @@ def main():
     print(f"NATTEN {natten.__version__}: {counts['accepted']} accepted calls, {counts['refused']} refused ones, "
           f"{counts['scripts']} FlexAttention masks, {len(failures)} differences")
     for name in sorted(counts):
-        if name.startswith("rule: "):
-            print(f"  {counts[name]:5d} {name[6:]}")
+        kind, _, rest = name.partition(": ")
+        if kind == "accepted" and rest:
+            print(f"  {counts[name]:5d} accepted on compute capability {int(rest) // 10}.{int(rest) % 10}")
+        elif kind == "rule":
+            print(f"  {counts[name]:5d} {rest}")
     return 1 if failures else 0
 
 

@@ -69,6 +69,42 @@ TEST_CASE("an answer says what kept NATTEN from the faster backend") {
 }
 
 // torch.use_deterministic_algorithms: hopper-fna and blackwell-fna have no such backward pass, cutlass-fna has.
+// Both releases' can_run_cutlass_blackwell_fna: equal head dims, then fp16, bf16, e4m3 or e5m2, fp8 forward only;
+// can_run_cutlass_hopper_fna: compute capability 90; can_run_cutlass_fna: fp32 and unequal head dims by 8, no fp8.
+TEST_CASE("b200 leaves fp32 and unequal head dims to cutlass-fna, in each release") {
+  struct Row {
+    Dtype dtype;
+    std::int64_t head_dim, head_dim_value;
+    const char* wrong;  ///< what blackwell-fna refuses; null: it runs the call
+  };
+  const Row rows[] = {{Dtype::kBf16, 64, 64, nullptr},     {Dtype::kE4m3, 64, 64, nullptr},
+                      {Dtype::kFp32, 64, 64, "dtype"},     {Dtype::kBf16, 64, 32, "dim_value"},
+                      {Dtype::kFp16, 32, 64, "dim_value"}, {Dtype::kFp32, 128, 128, "dtype"},
+                      {Dtype::kFp16, 160, 160, "dim"}};
+  for (const char* release : {"0.21.6", "0.21.7"}) {
+    for (const Row& row : rows) {
+      for (const bool backward : {false, true}) {
+        if (backward && row.dtype == Dtype::kE4m3) continue;
+        study::CountQuestion question = question_on("b200");
+        question.setting.natten = release;
+        question.setting.dtype = row.dtype;
+        question.setting.head_dim = row.head_dim;
+        question.setting.head_dim_value = row.head_dim_value;
+        question.backward = backward;
+        CAPTURE(release, to_string(row.dtype), row.head_dim, row.head_dim_value, backward);
+        CHECK(kernel_of(question) == (row.wrong == nullptr ? "blackwell-fna" : "cutlass-fna"));
+        const auto passed_over = study::count(question, study::default_context()).kernel.passed_over;
+        REQUIRE(passed_over.size() == (row.wrong == nullptr ? 0 : 1));
+        if (row.wrong != nullptr) CHECK(passed_over[0].refusal.parameter == row.wrong);
+      }
+    }
+  }
+  study::CountQuestion both = question_on("b200");  // neither cutlass-fna nor flex-fna has fp8 either
+  both.setting.dtype = Dtype::kE4m3;
+  both.backward = true;
+  CHECK_THROWS_AS(study::count(both, study::default_context()), InvalidParameter);
+}
+
 TEST_CASE("deterministic algorithms change the backend of a backward pass alone") {
   for (const char* device : {"h100", "b200"}) {
     study::CountQuestion question = question_on(device);
