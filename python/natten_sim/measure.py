@@ -126,6 +126,7 @@ def _flexattention(run: Run) -> Work:
                      q_tile=_sizes(run["q_tile"]), kv_tile=_sizes(run["kv_tile"]))
     q, k, v = _operands(run, lambda heads: (_number(run, "batch", 1), heads, len(plan.q_tokens)))
     mask = plan.block_mask()
+    torch.compiler.reset()  # after 8 shapes of one function PyTorch compiles no more and runs it unfused
     compiled = torch.compile(flex_attention, dynamic=False)
     return _launch(run, lambda: compiled(q, k, v, block_mask=mask), (q, k, v))
 

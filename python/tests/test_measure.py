@@ -140,6 +140,31 @@ def test_runs_that_nothing_runs_say_why(gpu: Gpu, tmp_path: pathlib.Path) -> Non
     assert len(rows) == 1 and "times" not in rows[0] and float(rows[0]["ms"]) == done[0]["ms"]
 
 
+def test_flexattention_is_compiled_for_every_run(gpu: Gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit, compiled, unfused = 8, [0], [0]  # PyTorch's limit of compilations of one function
+
+    def compile_one(function: Any, dynamic: bool) -> Any:
+        compiled[0] += 1
+        unfused[0] += compiled[0] > limit
+        return function
+
+    def attend(q: Tensor, k: Tensor, v: Tensor, block_mask: str) -> Tensor:
+        assert block_mask == "the plan's"
+        gpu.launch(1.0)
+        return q
+
+    torch = sys.modules["torch"]
+    monkeypatch.setattr(torch, "compile", compile_one, raising=False)
+    monkeypatch.setattr(torch, "compiler", types.SimpleNamespace(reset=lambda: compiled.__setitem__(0, 0)), raising=False)
+    monkeypatch.setitem(sys.modules, "torch.nn.attention.flex_attention",
+                        module("torch.nn.attention.flex_attention", flex_attention=attend))
+    plan = types.SimpleNamespace(q_tokens=range(4096), block_mask=lambda: "the plan's")
+    monkeypatch.setattr("natten_sim.flex.plan", lambda **_: plan)
+    done = [measure.measured(run(kernel="flexattention"), measure.Clock()) for _ in range(limit + 2)]
+    assert [each["status"] for each in done] == ["measured"] * (limit + 2)
+    assert unfused == [0]
+
+
 def test_repetitions_that_scatter_make_a_run_suspect(gpu: Gpu) -> None:
     assert not measure.is_suspect(measure.measured(run(), measure.Clock()))
     gpu.scatter = 0.2
