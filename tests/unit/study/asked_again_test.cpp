@@ -128,6 +128,9 @@ void check_choice(const AdviseQuestion& question, const DeviceAdvice& advice, st
 std::size_t ask(const AdviseQuestion& question) {
   const DeviceAdvice advice = study::advise(question, shared_context()).devices.front();
   CHECK(advice.choices.empty() != advice.missing.empty());
+  // One token short of dense attention on each axis is within every sparsity that has no lower end.
+  const bool always_has_one = !question.speedup && (!question.sparsity || question.sparsity->lo == 0);
+  if (always_has_one && !advice.untimed) CHECK_FALSE(advice.choices.empty());
   for (std::size_t i = 0; i < advice.choices.size(); ++i) {
     check_choice(question, advice, i);
     if (i == 0) continue;
@@ -138,22 +141,21 @@ std::size_t ask(const AdviseQuestion& question) {
   return advice.choices.size();
 }
 
-std::size_t ask(int questions, unsigned seed, const MostTokens& most) {
+void ask(int questions, unsigned seed, const MostTokens& most) {
   std::mt19937 random(seed);
-  std::size_t choices = 0;
   for (int number = 0; number < questions; ++number) {
     const AdviseQuestion question = random_question(random, most);
-    CAPTURE(seed, number, to_string(question.setting.input), *question.setting.heads, question.setting.batch, *question.setting.head_dim,
-            question.devices.front(), question.use == AdviseUse::kTraining, question.speedup.value_or(0));
-    choices += ask(question);
+    CAPTURE(seed, number, to_string(question.setting.input), *question.setting.heads, question.setting.batch,
+            *question.setting.head_dim, question.devices.front(), question.use == AdviseUse::kTraining,
+            question.speedup.value_or(0));
+    ask(question);
   }
-  return choices;
 }
 
 constexpr MostTokens kFewTokens = {1200, 48, 16}, kManyTokens = {6000, 140, 36};
 
 TEST_CASE("40 random questions are advised what has the promised gain, is not dominated and is accepted by NATTEN") {
-  CHECK(ask(40, 41, kFewTokens) >= 20);  // some wishes have no answer
+  ask(40, 41, kFewTokens);
 }
 
 TEST_CASE("windows of one time, which is summed in another order, are equal: the widest is advised") {
@@ -175,7 +177,8 @@ TEST_CASE("windows of one time, which is summed in another order, are equal: the
 
 TEST_CASE("2,000 random questions are advised what has the promised gain, is not dominated and is accepted by NATTEN",
           "[.nightly][long]") {
-  CHECK(ask(1950, 4100, kFewTokens) + ask(50, 4101, kManyTokens) >= 1000);  // some wishes have no answer
+  ask(1950, 4100, kFewTokens);
+  ask(50, 4101, kManyTokens);
 }
 
 }  // namespace asked_again_test
