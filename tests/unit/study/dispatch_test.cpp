@@ -68,7 +68,6 @@ TEST_CASE("an answer says what kept NATTEN from the faster backend") {
   CHECK(study::count(question_on("h100"), study::default_context()).kernel.passed_over.empty());
 }
 
-// torch.use_deterministic_algorithms: hopper-fna and blackwell-fna have no such backward pass, cutlass-fna has.
 // Both releases' can_run_cutlass_blackwell_fna: equal head dims, then fp16, bf16, e4m3 or e5m2, fp8 forward only;
 // can_run_cutlass_hopper_fna: compute capability 90; can_run_cutlass_fna: fp32 and unequal head dims by 8, no fp8.
 TEST_CASE("b200 leaves fp32 and unequal head dims to cutlass-fna, in each release") {
@@ -105,6 +104,7 @@ TEST_CASE("b200 leaves fp32 and unequal head dims to cutlass-fna, in each releas
   CHECK_THROWS_AS(study::count(both, study::default_context()), InvalidParameter);
 }
 
+// torch.use_deterministic_algorithms: hopper-fna and blackwell-fna have no such backward pass, cutlass-fna has.
 TEST_CASE("deterministic algorithms change the backend of a backward pass alone") {
   for (const char* device : {"h100", "b200"}) {
     study::CountQuestion question = question_on(device);
