@@ -102,7 +102,7 @@ soak() {
   amount "$cases of $SOAK_CASES cases, seeds $seed to $((next - 1))"
 }
 
-# One folder for the tests and the fuzz targets. Its name differs from that of scripts/test.sh --sanitized.
+# One folder for the tests and the fuzz targets.
 sanitized=build/sanitized-g++
 if with_clang; then sanitized=build/sanitized-clang; fi
 sanitized_build() {  # target...

@@ -4,7 +4,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-usage: scripts/test.sh [--no-install] [--strict] [--sanitized] [--kernels] [--help] [ctest argument...]
+usage: scripts/test.sh [--no-install] [--strict] [--sanitized | --kernels] [--help] [ctest argument...]
 
 Installs the packages that are missing for building and testing (says which; through sudo when not root),
 builds the program and the tests of every commit into build/tests and runs them: no GPU and no CUDA are needed,
@@ -14,7 +14,7 @@ ctest, e.g. -R property. What takes longer is for scripts/nightly.sh.
   --no-install  do not install: exit 2 and name what is missing, if anything is
   --strict      warnings are errors, where the compiler is g++ 12, as CI has it: a later one may know more of them
   --sanitized   compiles core, io, sim, models and search a second time, with address and undefined-behaviour
-                sanitizers, and runs their unit tests and the inputs of their fuzz targets on that
+                sanitizers, and runs their unit tests, and io's fuzz inputs, on that
   --kernels     instead: the product with its kernels (needs nvcc) in build/kernels, and the tests that need a GPU,
                 which are skipped without one
 USAGE
