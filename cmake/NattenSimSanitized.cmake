@@ -21,6 +21,5 @@ foreach(room core io sim models search)
   target_compile_options(${target} PRIVATE -w -Og -g1 -fno-omit-frame-pointer ${sanitizers}
     $<$<CXX_COMPILER_ID:GNU>:--param=asan-instrumentation-with-call-threshold=0>)
   target_link_options(${target} INTERFACE -fsanitize=address,undefined)
-  get_target_property(batch natten_sim_${room} UNITY_BUILD_BATCH_SIZE)
-  natten_sim_batches(${target} ${batch})
+  natten_sim_batches(${target})
 endforeach()

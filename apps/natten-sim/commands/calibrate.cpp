@@ -87,7 +87,7 @@ AnswerBody render_calibration(const CalibrateFlags& flags, const study::Calibrat
   return JsonAnswer("calibrate", calibrate_rows().echo(flags), std::move(result));
 }
 
-int run_plan(const CalibrateFlags& flags, const study::Context& context, Reply& reply) {
+int plan_runs(const CalibrateFlags& flags, const study::Context& context, Reply& reply) {
   if (!flags.runs.empty())
     throw InvalidParameter("runs", flags.runs, "no file: " + mention("plan") + " comes before any run");
   if (!flags.kernel) throw InvalidParameter("kernel", "none", "the kernel that is to be measured");
@@ -110,7 +110,7 @@ int run_plan(const CalibrateFlags& flags, const study::Context& context, Reply& 
 int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   CalibrateFlags flags = given;
   const study::Context context = make_context(flags.files);
-  if (flags.plan) return run_plan(flags, context, reply);
+  if (flags.plan) return plan_runs(flags, context, reply);
   if (flags.script) throw InvalidParameter("script", *flags.script, "a plan: " + mention("plan"));
   if (flags.runs.empty())
     throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");

@@ -6,6 +6,7 @@
 
 #include "attention/tiles.hpp"
 #include "gpu/random_value.hpp"
+#include "require_range.hpp"
 
 namespace natten_sim::kernels {
 namespace {
@@ -21,12 +22,6 @@ constexpr AttentionTiles kTiles[] = {NATTEN_SIM_ATTENTION_TILES(NATTEN_SIM_TILES
 
 // Q tiles are numbered in 32 bits on the device, with room for one grid stride.
 constexpr std::int64_t kMaxItems = std::int64_t{1} << 30;
-
-void require_range(const char* parameter, std::int64_t value, std::int64_t low, std::int64_t high) {
-  if (value >= low && value <= high) return;
-  throw InvalidParameter(parameter, std::to_string(value), std::to_string(low) + ".." + std::to_string(high),
-                         std::to_string(std::clamp(value, low, high)));
-}
 
 std::string shape_text(std::int64_t head_dim, int q_tile, int kv_tile, int stages) {
   return std::to_string(head_dim) + ":" + std::to_string(q_tile) + "x" + std::to_string(kv_tile) + "x" +

@@ -73,8 +73,8 @@ struct Layout {
   double left, top;
 
   [[nodiscard]] Box slice(std::int64_t index) const {
-    constexpr double kGap = 18;
-    return {left + axis_y + static_cast<double>(index % across) * (width + kGap),
+    constexpr double kPanelGap = 18;
+    return {left + axis_y + static_cast<double>(index % across) * (width + kPanelGap),
             top + label + static_cast<double>(index / across) * (height + label + axis_x + 10), width,
             height};
   }

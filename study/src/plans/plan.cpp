@@ -267,7 +267,7 @@ class Planner {
   std::int64_t line_tokens_ = 1;       ///< of the layout, a token of the split axis
 };
 
-void require_in(const char* name, double value, double least, double most, const char* accepted) {
+void require_within(const char* name, double value, double least, double most, const char* accepted) {
   if (!(value >= least && value <= most)) throw InvalidParameter(name, std::to_string(value), accepted);
 }
 
@@ -299,8 +299,8 @@ PlanAnswer plan(const PlanQuestion& question, const Context& context) {
   positive("passes", question.passes);
   positive("gpus", question.gpus);
   positive("samples", question.samples);
-  if (question.rest_flops) require_in("rest-flops", *question.rest_flops, 1, 1e24, "FLOPs in 1..1e24");
-  if (question.dollars_per_hour) require_in("dollars-per-hour", *question.dollars_per_hour, 0, 1e6, "0..1e6");
+  if (question.rest_flops) require_within("rest-flops", *question.rest_flops, 1, 1e24, "FLOPs in 1..1e24");
+  if (question.dollars_per_hour) require_within("dollars-per-hour", *question.dollars_per_hour, 0, 1e6, "0..1e6");
   return Planner(question, context).plan();
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 
 namespace natten_sim::validate {
@@ -33,7 +34,6 @@ const AttributeName* find_attribute(const std::string& name) {
   return found == kAttributes.end() ? nullptr : found;
 }
 
-constexpr double kSectorBytes = 32;
 /// Other names than the counter table's.
 constexpr std::array<ProfileMetric, 4> kOthers = {
     {{"dram_read_bytes", "dram__sectors_read.sum", "sector", kSectorBytes, true},

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/validate/cases/stream.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
@@ -10,7 +11,6 @@ namespace {
 constexpr double kParted = 0.05;
 constexpr std::int64_t kMaxPredicted = 250;
 constexpr std::int64_t kMaxTokens = std::int64_t{1} << 22;
-constexpr double kSectorBytes = 32;
 constexpr std::int64_t kElementBytes = 2;
 
 std::optional<double> counter_of(const RecordedRow& row, const char* label) {
