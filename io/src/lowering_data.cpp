@@ -6,7 +6,9 @@
 
 namespace natten_sim {
 
-std::vector<Lowering> builtin_lowerings() {
+namespace {
+
+std::vector<Lowering> parse_lowerings() {
   const std::string where = "data/lowering.json";
   const auto document = parse_strict(embedded::lowering, where, "natten-sim.lowering/1");
   std::vector<Lowering> table;
@@ -21,6 +23,13 @@ std::vector<Lowering> builtin_lowerings() {
                      row.boolean("measured")});
     if (table.back().evidence.empty()) row.fail("evidence", "where the row comes from");
   }
+  return table;
+}
+
+}  // namespace
+
+const std::vector<Lowering>& builtin_lowerings() {
+  static const std::vector<Lowering> table = parse_lowerings();
   return table;
 }
 

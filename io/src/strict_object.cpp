@@ -133,8 +133,7 @@ std::string StrictObject::text_in(const Json& value, const char* key) const {
 }
 
 Json parse_strict(std::string_view json, const std::string& where) {
-  require_unique_keys(json, where);
-  Json document = parse_json(json);
+  Json document = parse_unique_json(json, where);
   if (!document.is_object()) throw MalformedData(where, "not an object", "a JSON object");
   return document;
 }

@@ -12,6 +12,8 @@
 namespace natten_sim {
 namespace {
 
+constexpr double kLargestExact = 9007199254740992;  // 2^53
+
 /// One word a value: also splits at 'x' and ','.
 std::vector<std::string> value_words(const std::string& parameter, const std::vector<std::string>& texts) {
   std::vector<std::string> words;
@@ -32,9 +34,8 @@ std::vector<std::string> value_words(const std::string& parameter, const std::ve
 std::optional<std::int64_t> whole_number(const std::string& text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  constexpr double kMostExact = 9007199254740992;  // 2^53
   if (error != std::errc() || end != text.data() + text.size() ||
-      text.find_first_of("e.E") == std::string::npos || std::abs(value) > kMostExact ||
+      text.find_first_of("e.E") == std::string::npos || std::abs(value) > kLargestExact ||
       std::trunc(value) != value)
     return std::nullopt;
   return static_cast<std::int64_t>(value);

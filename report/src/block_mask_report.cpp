@@ -19,7 +19,7 @@ Json rows_json(const std::vector<std::vector<std::int32_t>>& rows) {
   return {{"counts", std::move(counts)}, {"blocks", std::move(blocks)}};
 }
 
-Json axes_json(const study::BlockMask& mask) {
+Json axes_json(const study::BlockTables& mask) {
   Json axes = Json::array();
   for (const auto& residues : mask.ranges) {
     Json of_axis = Json::array();
@@ -38,7 +38,7 @@ Json axes_json(const study::BlockMask& mask) {
 
 }  // namespace
 
-std::string block_mask_json(const study::BlockMask& mask) {
+std::string block_mask_json(const study::BlockTables& mask) {
   Json object = {{"schema", "natten-sim.block-mask/1"},
                                          {"input", sizes_json(input_of(mask.mask))},
                                          {"dilation", sizes_json(dilation_of(mask.mask))},

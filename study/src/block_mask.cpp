@@ -42,13 +42,13 @@ std::int64_t blocks_of(std::int64_t groups, const Extents& tiles) {
 
 }  // namespace
 
-std::int64_t BlockMask::q_blocks() const { return blocks_of(groups, q_tiles); }
-std::int64_t BlockMask::kv_blocks() const { return blocks_of(groups, kv_tiles); }
+std::int64_t BlockTables::q_blocks() const { return blocks_of(groups, q_tiles); }
+std::int64_t BlockTables::kv_blocks() const { return blocks_of(groups, kv_tiles); }
 
-BlockMask block_mask(const NeighborhoodMask& mask, const TilePair& tiles) {
+BlockTables block_mask(const NeighborhoodMask& mask, const TilePair& tiles) {
   TilingProblem problem{.mask = mask, .tiles = tiles};
   require_valid(problem);
-  BlockMask made{.mask = mask, .tiles = tiles};
+  BlockTables made{.mask = mask, .tiles = tiles};
   made.q_tiles = tiles_of_group(mask, tiles.q_tile);
   made.kv_tiles = tiles_of_group(mask, tiles.kv_tile);
   for (const AxisMask& axis : mask) {

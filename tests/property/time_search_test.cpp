@@ -251,7 +251,7 @@ TEST_CASE("the fastest combinations are those of plain enumeration, in its order
   INFO("NATTEN_SIM_SEED=" << seed);
   std::mt19937 random(seed);
   std::size_t rows = 0;
-  for (int trial = 0; trial < 60; ++trial) {
+  for (int trial = 0; trial < natten_sim::test::cases(30); ++trial) {
     const Scenario scenario = random_scenario(random);
     INFO("trial " << trial << ", layout " << to_string(scenario.question.setting.input));
     const std::vector<Row> expected =
@@ -270,7 +270,7 @@ TEST_CASE("the fastest combinations are those of plain enumeration, in its order
       ++rows;
     }
   }
-  CHECK(rows > 100);
+  CHECK(rows > 50);
 }
 
 }  // namespace time_search_test

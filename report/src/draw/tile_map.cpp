@@ -13,7 +13,7 @@
 namespace natten_sim::draw {
 namespace {
 
-constexpr double kAxisSize = 10;
+constexpr double kAxisSize = 10, kSliceGap = 18;
 
 std::int64_t ceil_of(std::int64_t length, std::int64_t tile) {
   return length / tile + (length % tile != 0 ? 1 : 0);
@@ -73,8 +73,7 @@ struct Layout {
   double left, top;
 
   [[nodiscard]] Box slice(std::int64_t index) const {
-    constexpr double kPanelGap = 18;
-    return {left + axis_y + static_cast<double>(index % across) * (width + kPanelGap),
+    return {left + axis_y + static_cast<double>(index % across) * (width + kSliceGap),
             top + label + static_cast<double>(index / across) * (height + label + axis_x + 10), width,
             height};
   }

@@ -4,13 +4,13 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
+#include <natten_sim/study/conclusion/count.hpp>
 
 #include "complete.hpp"
 
 namespace natten_sim::study {
 namespace {
 
-constexpr double kWorthwhile = 1.02;
 /// Of kernels whose tiles nobody timed: that of this project's kernels with tiles of that size.
 constexpr double kAssumedJitter = 0.02;
 

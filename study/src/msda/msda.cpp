@@ -49,7 +49,7 @@ MsdaUpdate update_of(const MsdaQuestion& question, const std::string& architectu
   if (question.update) return *question.update;
   if (*question.accumulator != *question.dtype) return MsdaUpdate::kAccumulator;
   if (!question.construct) return MsdaUpdate::kRed16;
-  const std::vector<Lowering> table = builtin_lowerings();
+  const std::vector<Lowering>& table = builtin_lowerings();
   const Lowering& lowering = find_lowering(table, *question.construct, architecture, *question.accumulator);
   if (lowering.path == InstructionPath::kAtom) return MsdaUpdate::kAtom;
   if (lowering.path == InstructionPath::kCas)
@@ -196,7 +196,7 @@ std::int64_t peak_bytes(const MsdaSetting& setting) {
 ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traffic) {
   const MsdaConfig& config = setting.question.config;
   const ContentionProfile& profile = setting.device.profile;
-  const std::vector<Lowering> table = builtin_lowerings();
+  const std::vector<Lowering>& table = builtin_lowerings();
   const Lowering& lowering = find_lowering(table, setting.construct(), setting.device.device->architecture,
                                            *setting.question.accumulator);
   ScatterCost cost;

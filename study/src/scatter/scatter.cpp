@@ -100,7 +100,7 @@ CalibrationError error_of(const ScatterAnswer& answer) {
 }  // namespace
 
 ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
-  const std::vector<Lowering> table = builtin_lowerings();
+  const std::vector<Lowering>& table = builtin_lowerings();
   const ScatterDevice device = scatter_device(question.device, context);
   const Lowering& lowering =
       find_lowering(table, question.construct, device.device->architecture, question.dtype);

@@ -14,7 +14,7 @@ using namespace natten_sim;
 
 TEST_CASE("blocks of a sequence in windows of two tiles: the window's ends are partial, its middle is full") {
   // Tiles of 4, window 8 with 4 tokens before and 3 behind: queries 8..11 see 4..14.
-  const study::BlockMask mask = study::block_mask(make_mask({20}, {8}), {{4}, {4}});
+  const study::BlockTables mask = study::block_mask(make_mask({20}, {8}), {{4}, {4}});
   CHECK(mask.q_blocks() == 5);
   CHECK(mask.partial[2] == std::vector<std::int32_t>{1, 3});
   CHECK(mask.full[2] == std::vector<std::int32_t>{2});
@@ -23,14 +23,14 @@ TEST_CASE("blocks of a sequence in windows of two tiles: the window's ends are p
 }
 
 TEST_CASE("a KV tile that sticks out is partial even when all its tokens attend") {
-  const study::BlockMask mask = study::block_mask(make_mask({6}, {6}), {{4}, {4}});
+  const study::BlockTables mask = study::block_mask(make_mask({6}, {6}), {{4}, {4}});
   CHECK(mask.full[0] == std::vector<std::int32_t>{0});
   CHECK(mask.partial[0] == std::vector<std::int32_t>{1});
 }
 
 TEST_CASE("groups of a dilated axis have the blocks of the longest one") {
   // Residues of 3 tokens and 2: one tile of 2 tokens is left empty.
-  const study::BlockMask mask = study::block_mask(make_mask({5}, {2}, {1}, {2}), {{2}, {2}});
+  const study::BlockTables mask = study::block_mask(make_mask({5}, {2}, {1}, {2}), {{2}, {2}});
   CHECK(mask.groups == 2);
   CHECK(mask.q_tiles == Extents{2});
   CHECK(mask.kv_blocks() == 4);
@@ -44,7 +44,7 @@ struct Place {
   bool inside = true;
 };
 
-std::vector<Place> places(const study::BlockMask& mask, const Extents& tile, const Extents& tiles,
+std::vector<Place> places(const study::BlockTables& mask, const Extents& tile, const Extents& tiles,
                           std::size_t axis, std::int64_t position) {
   // Position: group, tile and token, each row-major.
   std::int64_t in_tile = position % product(tile, "tile"), rest = position / product(tile, "tile");
@@ -80,7 +80,7 @@ TEST_CASE("tables agree with the rule, pair of tokens by pair of tokens") {
       kv_tile.push_back(between(1, 4));
     }
     const NeighborhoodMask rule = make_mask(input, window, stride, dilation, causal);
-    const study::BlockMask mask = study::block_mask(rule, {q_tile, kv_tile});
+    const study::BlockTables mask = study::block_mask(rule, {q_tile, kv_tile});
     const std::int64_t q_tokens = product(q_tile, "q"), kv_tokens = product(kv_tile, "kv");
     for (std::int64_t q_block = 0; q_block < mask.q_blocks(); ++q_block) {
       std::set<std::int32_t> partial, full;

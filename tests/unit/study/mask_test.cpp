@@ -122,7 +122,7 @@ TEST_CASE("the longest row decides how long one head takes on more SMs than it h
 
 /// Blocks on the diagonal, all of one kind.
 MaskQuestion diagonal_blocks(std::int32_t blocks, TileWork work) {
-  natten_sim::BlockMask mask{blocks, blocks, {}};
+  BlockMask mask{blocks, blocks, {}};
   mask.work.resize(static_cast<std::size_t>(blocks) * static_cast<std::size_t>(blocks));
   for (std::int32_t block = 0; block < blocks; ++block)
     mask.work.set(static_cast<std::size_t>(block) * static_cast<std::size_t>(blocks + 1), work);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 namespace natten_sim::test {
 
@@ -13,6 +14,7 @@ struct TimedPoint {
 
 /// Three of each suite that the timed model answers, of those that it answers in 30 to 400 ms: at a third, at two
 /// thirds and at the end of them. Deviations are rounded up to four decimals; none may grow.
+inline constexpr std::size_t kPointsOfSuite = 3;
 inline constexpr std::array kTimedPoints = {
     TimedPoint{"second-gpu-fresh", "attention b1 h1/1 s94208 d128 bf16 causal 128x64x2 2 CTAs grid descending", 0.1041},
     TimedPoint{"second-gpu-fresh", "attention b1 h1/1 s118784 d128 bf16 causal 128x64x2 2 CTAs grid sawtooth", 0.3696},

@@ -7,6 +7,6 @@
 namespace natten_sim {
 
 /// Every row of data/lowering.json: operators (torch-scatter-add first), then source constructs.
-[[nodiscard]] std::vector<Lowering> builtin_lowerings();
+[[nodiscard]] const std::vector<Lowering>& builtin_lowerings();
 
 }  // namespace natten_sim

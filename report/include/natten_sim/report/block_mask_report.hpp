@@ -14,7 +14,7 @@ namespace natten_sim::report {
 ///      "axes": [[{"begin": [0, ..], "end": [80, ..]}], ..]}
 ///
 /// `counts` has a number a Q block, `blocks` their KV blocks one after the other; `axes` has what the queries
-/// of each residue class attend to. Block order and coordinates as in study::BlockMask.
-[[nodiscard]] std::string block_mask_json(const study::BlockMask& mask);
+/// of each residue class attend to. Block order and coordinates as in study::BlockTables.
+[[nodiscard]] std::string block_mask_json(const study::BlockTables& mask);
 
 }  // namespace natten_sim::report

@@ -13,7 +13,7 @@ namespace natten_sim::study {
 /// Tokens are taken tile by tile: dilation groups row-major, in each its tiles row-major, in each its tokens
 /// row-major, padded at the border. All groups have the tiles of the longest one, so that a group's blocks
 /// are next to each other. A Q block is a Q tile, a KV block a KV tile.
-struct BlockMask {
+struct BlockTables {
   NeighborhoodMask mask;
   TilePair tiles;
   std::int64_t groups = 1;
@@ -29,6 +29,6 @@ struct BlockMask {
 
 /// Static tiling. O(visited pairs of tiles + tokens of each axis).
 /// @throws InvalidParameter on an invalid problem, or with 2^24 blocks or more.
-[[nodiscard]] BlockMask block_mask(const NeighborhoodMask& mask, const TilePair& tiles);
+[[nodiscard]] BlockTables block_mask(const NeighborhoodMask& mask, const TilePair& tiles);
 
 }  // namespace natten_sim::study
