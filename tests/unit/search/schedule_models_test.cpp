@@ -45,8 +45,7 @@ ScheduleRequest request_of(Mask mask, std::int32_t q, std::int32_t kv, std::int3
   return request;
 }
 
-/// Holds the closed forms of every algorithm against both simulations: on grids of KV tiles and heads, with full and
-/// causal masks, fewer and more workers than tiles, and costs whose reductions are shorter, as long and longer.
+/// Holds the closed forms of every algorithm against both simulations.
 class ComparedForms {
  public:
   void compare(const ScheduleRequest& request) {
