@@ -87,9 +87,9 @@ TEST_CASE("a short name that several sizes of a model begin with says which was 
 TEST_CASE("a picture has an ending that is known, or none") {
   for (const char* ending : {".svg.gz", ".", ".txt", ".vl"})
     check_refused("count -i 64 -w 8 --quiet --svg '" + scratch_folder() + "/x" + ending + "'",
-                  {".svg, .png or .vl.json"});
+                  {".svg, .png, .pdf or .vl.json"});
   check_refused("count -i 64 -w 8 --quiet --svg fig.json",
-                {".svg, .png or .vl.json", "nearest valid value is fig.vl.json"});
+                {".svg, .png, .pdf or .vl.json", "nearest valid value is fig.vl.json"});
   const std::string none = scratch_folder() + "/picture";
   CHECK(run("count -i 64 -w 8 --svg '" + none + "'").exit_code == 0);
   CHECK(read_text(none).starts_with("<svg "));

@@ -89,6 +89,22 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
   CHECK(read_text(target) == "\x89PNG again");  // what was there stays
 }
 
+TEST_CASE("a name that ends in .pdf takes a converter that keeps text as text, and without one says which would do") {
+  const std::string target = scratch_folder() + "/picture.pdf";
+  const std::string line = "\"$PROGRAM\" " + kCount + " --svg '" + target + "'";
+  CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "%%PDF-1.7") + "' " + line) == 0);
+  CHECK(read_text(target) == "%PDF-1.7");
+  CHECK(shell_exit_code("PATH='" + folder_with("inkscape", "%%PDF-1.5") + "' " + line) == 0);
+  CHECK(read_text(target) == "%PDF-1.5");
+  const std::string said = scratch_folder() + "/said";
+  for (const char* other : {"magick", "resvg"}) {  // one draws pixels, one writes no PDF
+    CHECK(shell_exit_code("PATH='" + folder_with(other, "%%PDF-1.7") + "' " + line + " 2> '" + said + "'") == 2);
+    CHECK(read_text(said).find("rsvg-convert, inkscape") != std::string::npos);
+  }
+  CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "\\211PNG") + "' " + line + " 2> '" + said + "'") == 2);
+  CHECK(read_text(said).find("rsvg-convert made no PDF") != std::string::npos);
+}
+
 TEST_CASE("a quote in the name of the folder for temporary files starts no command") {
   const std::string folder = scratch_folder();
   std::filesystem::create_directory(folder + "/a';touch pwned;'");

@@ -26,7 +26,7 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
 std::string help_of(const std::string& flags, const About& about) {
   const std::string name = OptionSpec{.flags = flags}.name();
   const bool picture = about.value == "FILE" && (name == "svg" || name.starts_with("svg-"));
-  return picture ? about.help + "; an SVG, by its name a PNG (.png) or a chart's Vega-Lite (.vl.json)"
+  return picture ? about.help + "; an SVG, by its name a PNG (.png), a PDF (.pdf) or a chart's Vega-Lite (.vl.json)"
                  : about.help;
 }
 

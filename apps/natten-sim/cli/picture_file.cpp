@@ -1,8 +1,10 @@
 #include "cli/picture_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <sys/stat.h>
@@ -19,18 +21,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A program that writes a picture as a PNG to standard output; "%" stands for the file with the picture.
+/// What a converter makes of an SVG.
+struct Format {
+  const char* name;
+  const char* ending;  ///< of the file's name
+  const char* begins;  ///< what such a file begins with
+};
+constexpr std::array<Format, 2> kFormats = {{{"PNG", ".png", "\x89PNG"}, {"PDF", ".pdf", "%PDF"}}};
+
+/// A program that writes a picture of a format to standard output; "%" stands for the file with the SVG.
 struct Converter {
+  const char* ending;
   const char* program;
   std::vector<std::string> words;
 };
 
+/// In a PDF text stays text: programs that draw it as pixels are not among them.
 const std::vector<Converter>& converters() {
   static const std::vector<Converter> all = {
-      {"rsvg-convert", {"-f", "png", "-z", "2", "%"}},
-      {"resvg", {"--zoom", "2", "%", "-c"}},
-      {"inkscape", {"--export-type=png", "--export-dpi=192", "--export-filename=-", "%"}},
-      {"magick", {"-density", "192", "%", "png:-"}}};
+      {".png", "rsvg-convert", {"-f", "png", "-z", "2", "%"}},
+      {".png", "resvg", {"--zoom", "2", "%", "-c"}},
+      {".png", "inkscape", {"--export-type=png", "--export-dpi=192", "--export-filename=-", "%"}},
+      {".png", "magick", {"-density", "192", "%", "png:-"}},
+      {".pdf", "rsvg-convert", {"-f", "pdf", "%"}},
+      {".pdf", "inkscape", {"--export-type=pdf", "--export-filename=-", "%"}}};
   return all;
 }
 
@@ -56,17 +70,17 @@ std::string converted(const Converter& converter, const std::string& program, co
   return output_of_program(program, words);
 }
 
-std::string as_png(const std::string& path, const std::string& svg) {
+std::string as_format(const Format& format, const std::string& path, const std::string& svg) {
   std::string tried;
   for (const Converter& converter : converters()) {
+    if (converter.ending != std::string_view(format.ending)) continue;
     tried += (tried.empty() ? "" : ", ") + std::string(converter.program);
     const std::string program = find_program(converter.program);
     if (program.empty()) continue;
-    std::string png = converted(converter, program, svg);
-    if (png.starts_with("\x89PNG")) return png;
-    throw InvalidParameter(
-        "picture", path,
-        std::string("a name that ends in .svg: ") + converter.program + " made no PNG of it");
+    std::string made = converted(converter, program, svg);
+    if (made.starts_with(format.begins)) return made;
+    throw InvalidParameter("picture", path, std::string("a name that ends in .svg: ") + converter.program + " made no " +
+                                                format.name + " of it");
   }
   throw InvalidParameter("picture", path,
                          "a name that ends in .svg, or one of these programs on PATH: " + tried);
@@ -77,16 +91,19 @@ std::string as_png(const std::string& path, const std::string& svg) {
 std::string picture_bytes(const std::string& path, const draw::Picture& picture) {
   if (path.ends_with(".vl.json")) {
     if (picture.specification.empty())
-      throw InvalidParameter("picture", path, "a name that ends in .svg or .png: Vega-Lite does not draw this one");
+      throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .pdf: Vega-Lite does not draw this one");
     return picture.specification;
   }
   const std::string ending = fs::path(path).extension().string();
-  if (!ending.empty() && ending != ".svg" && ending != ".png") {
+  for (const Format& format : kFormats) {
+    if (ending == format.ending) return as_format(format, path, picture.svg);
+  }
+  if (!ending.empty() && ending != ".svg") {
     const std::string stem = path.substr(0, path.size() - ending.size());
-    throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .vl.json, or -",
+    throw InvalidParameter("picture", path, "a name that ends in .svg, .png, .pdf or .vl.json, or -",
                            ending == ".json" ? stem + ".vl.json" : "");
   }
-  return path.ends_with(".png") ? as_png(path, picture.svg) : picture.svg;
+  return picture.svg;
 }
 
 void write_picture(const std::string& path, const draw::Picture& picture) {
