@@ -97,23 +97,14 @@ def forward_kernels(library, flash, torch, inputs, causal):
     return found
 
 
-def heads_at_a_time(q_tiles, kv_tiles, workers, apart):
-    """The fewest heads that share the workers so that chains of one begin `apart` Q tiles from each other."""
-    return next(heads for heads in range(1, workers + 1)
-                if q_tiles // min(kv_tiles, -(-workers // heads)) >= apart or heads == workers)
-
-
 def order_of(q, causal, workers, ordered):
     """The fastest order that was measured. Unordered, a head's chains run together and read the same Q tiles. In an
     order, a dQ tile's next owner comes when it has been handed on."""
     _, tokens, _, head_dim = q.shape
-    if not ordered:
-        return f"ascending+sections:{-(-workers * 128 // tokens)}".encode()
-    if causal and head_dim > 64:
-        return b"symmetric-shift"
-    q_tile, kv_tile = 128 if head_dim <= 64 else 64, 128
-    heads = heads_at_a_time(-(-tokens // q_tile), -(-tokens // kv_tile), workers, 4 if causal else 2)
-    return f"shift+spread:{heads}".encode()
+    if ordered:
+        return b"symmetric-shift+spread" if causal else b"shift+spread"
+    heads = -(-workers * 128 // tokens)  # as many as fill the GPU
+    return f"ascending+sections:{2 * heads if causal and head_dim <= 64 and tokens >= 4096 else heads}".encode()
 
 
 def backward_kernels(library, flash, torch, inputs, causal):

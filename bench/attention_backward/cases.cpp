@@ -130,9 +130,10 @@ void add_groups(std::vector<Case>& cases, const KernelShape& kernel) {
 
 void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
   for (const bool causal : {false, true}) {
-    for (const char* algorithm : {"ascending", "descending", "spt", "shift", "symmetric-shift", "best"}) {
+    for (const std::string algorithm : {"ascending", "descending", "spt", "shift", "shift+spread", "symmetric-shift",
+                                        "symmetric-shift+spread", "best"}) {
       // The symmetric shift takes Q tiles that a KV tile holds a whole number of.
-      if ((!causal || kernel.q_tile == 80) && std::string(algorithm) == "symmetric-shift") continue;
+      if ((!causal || kernel.q_tile == 80) && algorithm.starts_with("symmetric-shift")) continue;
       for (const std::int32_t workers : {5, 132}) {
         cases.push_back(
             make_case(kernel, 6, 6, 2048, 2048, causal ? kCausal : kFull, algorithm,
@@ -140,12 +141,14 @@ void add_orders(std::vector<Case>& cases, const KernelShape& kernel) {
         cases.back().workers = workers;
         cases.back().repeats = 20;
         cases.back().delay_ns = 3000;
+        Case unordered = cases.back();
+        unordered.name += ", unordered";
+        unordered.turns = Turns::kUnordered;
+        unordered.repeats = 5;
+        cases.push_back(std::move(unordered));
       }
     }
   }
-  cases.push_back(make_case(kernel, 6, 6, 2048, 2048, kFull, "shift", "unordered"));
-  cases.back().turns = Turns::kUnordered;
-  cases.back().repeats = 10;
 }
 
 void add_long(std::vector<Case>& cases, const KernelShape& kernel) {

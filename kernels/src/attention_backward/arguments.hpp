@@ -31,7 +31,9 @@ struct Arguments {
   const std::int32_t* worker_begin = nullptr;  ///< first chain of each worker; null: chains are drawn
   unsigned* ticket = nullptr;                  ///< next chain to draw; zero before the launch
   std::int32_t chain_count = 0;
-  unsigned* turns = nullptr;     ///< additions done, by dQ tile; zero before the launch; null: no order
+  /// By dQ tile, zero before the launch: additions done, or, without an order, a FirstAddition.
+  unsigned* turns = nullptr;
+  bool ordered = true;
   float* dq = nullptr;           ///< (heads of all batches, Q tiles, tile in fragment order)
   const float* lse2 = nullptr;   ///< (heads of all batches, padded rows): log2(e) * LSE, +inf: sees nothing
   const float* delta = nullptr;  ///< (heads of all batches, padded rows): rowsum(O * dO)

@@ -1,4 +1,4 @@
-// What comes before and after the kernel. Before: delta = rowsum(O * dO) and LSE in powers of two. After: dQ
+// What comes before and after the kernel. Before: delta = rowsum(O * dO), LSE in powers of two, counters cleared. After: dQ
 // from fp32 fragments to rows of elements, and the sum of dK and dV over the heads of a group. Both are bound
 // by memory: floor 4 bytes read an element of O (bf16), and 4 read and 2 written an element of dQ. Every sum
 // has a fixed order.
@@ -27,7 +27,9 @@ struct Rows {
 template <typename Element, int kHeadDim>
 __global__ void __launch_bounds__(kThreads)
     preprocess_kernel(const Element* o, const Element* d_o, const float* lse, Rows rows, float* lse2,
-                      float* delta) {
+                      float* delta, unsigned* counters, std::size_t counter_count) {
+  const std::size_t thread = (std::size_t{blockIdx.y} * gridDim.x + blockIdx.x) * kThreads + threadIdx.x;
+  if (thread < counter_count) counters[thread] = 0;  // a tile has more threads here than counters
   constexpr int kLanes = kHeadDim / 8;  // a row
   const int row = (blockIdx.x * kThreads + threadIdx.x) / kLanes, lane = threadIdx.x % kLanes;
   const int head = blockIdx.y;  // of all batches
@@ -119,7 +121,7 @@ void preprocess(const Around& around) {
   const dim3 grid((rows.padded + kRows - 1) / kRows, static_cast<unsigned>(problem.batch * problem.heads));
   preprocess_kernel<Element, kHeadDim><<<grid, kThreads, 0, launch_stream()>>>(
       static_cast<const Element*>(around.tensors.o), static_cast<const Element*>(around.tensors.d_o),
-      around.tensors.lse, rows, around.lse2, around.delta);
+      around.tensors.lse, rows, around.lse2, around.delta, around.counters, around.counter_count);
   NATTEN_SIM_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -16,6 +16,12 @@ __device__ __forceinline__ void bulk_load(std::uint32_t target, const void* sour
       "l"(source), "r"(bytes), "r"(shared_address(barrier))
       : "memory");
 }
+/// Into the L2, for a load that comes later.
+__device__ __forceinline__ void prefetch_box(const CUtensorMap* map, const BoxOrigin& at) {
+  asm volatile("cp.async.bulk.prefetch.tensor.5d.L2.global.tile [%0, {%1, %2, %3, %4, %5}];" ::"l"(map),
+               "r"(at.c0), "r"(at.c1), "r"(at.c2), "r"(at.c3), "r"(at.c4)
+               : "memory");
+}
 __device__ __forceinline__ void bulk_store(float* target, std::uint32_t source, std::uint32_t bytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(target), "r"(source),
                "r"(bytes)

@@ -288,24 +288,47 @@ struct Consumer {
     }
   }
 
+  /// Of four lanes, lane i then has word i of all four.
+  __device__ __forceinline__ void transpose_quad(std::uint32_t (&words)[4]) const {
+#pragma unroll
+    for (int step = 1; step <= 2; ++step) {
+      const bool upper = (lane & step) != 0;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        std::uint32_t &low = words[step == 1 ? 2 * i : i], &high = words[step == 1 ? 2 * i + 1 : i + 2];
+        const std::uint32_t other = __shfl_xor_sync(0xffffffffu, upper ? low : high, step);
+        (upper ? low : high) = other;
+      }
+    }
+  }
+
   __device__ __forceinline__ void store_rows(const float (&values)[kGradients], const Task& task, void* to,
                                              const RowStrides& strides, float factor) {
     const int first = task.kv_tile * T::kKvTile + 64 * warpgroup + 16 * warp + lane / 4;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      if (first + 8 * half >= a.kv_tokens) continue;
+      const bool exists = first + 8 * half < a.kv_tokens;
       const std::int64_t row = task.batch * strides.batch +
                                (a.partial ? task.head : task.kv_head) * strides.head +
-                               (first + 8 * half) * strides.token + 2 * (lane & 3);
+                               (first + 8 * half) * strides.token;
 #pragma unroll
-      for (int j = 0; j < kGradients / 4; ++j) {
-        if (8 * j >= a.head_dim) break;
-        const float x = values[4 * j + 2 * half] * factor, y = values[4 * j + 2 * half + 1] * factor;
-        if (a.partial) {
-          *reinterpret_cast<float2*>(static_cast<float*>(to) + row + 8 * j) = make_float2(x, y);
-        } else {
-          *reinterpret_cast<std::uint32_t*>(static_cast<Element*>(to) + row + 8 * j) = pack<Element>(x, y);
+      for (int j = 0; j < kGradients / 4; j += 4) {  // four blocks of eight columns, one a lane in the end
+        std::uint32_t words[4];
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float x = values[4 * (j + i) + 2 * half] * factor;
+          const float y = values[4 * (j + i) + 2 * half + 1] * factor;
+          words[i] = pack<Element>(x, y);
+          if (!a.partial || !exists || 8 * (j + i) >= a.head_dim) continue;
+          float* const place = static_cast<float*>(to) + row + 8 * (j + i) + 2 * (lane & 3);
+          *reinterpret_cast<float2*>(place) = make_float2(x, y);
         }
+        if (a.partial) continue;
+        transpose_quad(words);
+        const int column = 8 * (j + (lane & 3));
+        if (!exists || column >= a.head_dim) continue;
+        *reinterpret_cast<uint4*>(static_cast<Element*>(to) + row + column) =
+            make_uint4(words[0], words[1], words[2], words[3]);
       }
     }
   }

@@ -33,6 +33,8 @@ struct Around {
   float* delta = nullptr;
   const float* dq = nullptr;
   const unsigned* turns = nullptr;  ///< null: the accumulator was cleared
+  unsigned* counters = nullptr;     ///< cleared before the kernel
+  std::size_t counter_count = 0;
   const float* dk = nullptr;        ///< of each query head, or null
   const float* dv = nullptr;
 };

@@ -108,10 +108,16 @@ struct Plan::Prepared {
   DeviceBuffer memory;  // of that layout, unless launches bring theirs
   unsigned* counters = nullptr;
 
+  /// The mma.sync engine adds to zeros where there is no order; the other one stores the first part.
+  [[nodiscard]] bool clears_dq() const {
+    return !ordered && instance->shape.engine == AttentionEngine::kMmaSync;
+  }
   void prepare_lists(const WorkList& list);
   void bind_maps(const Problem& problem, const Tensors& tensors);
   void bind_memory(const Problem& problem, const Tensors& tensors, void* memory);
+  void clear_counters() const;
   void launch_kernel() const;
+  void launch() const;
 };
 
 void Plan::Prepared::bind_maps(const Problem& problem, const Tensors& tensors) {
@@ -157,7 +163,8 @@ void Plan::Prepared::bind_memory(const Problem& problem, const Tensors& tensors,
   auto* const base = static_cast<char*>(memory);
   const auto floats = [&](std::size_t at) { return reinterpret_cast<float*>(base + at); };
   counters = reinterpret_cast<unsigned*>(base + workspace.counters);
-  arguments.turns = ordered ? counters : nullptr;
+  arguments.ordered = ordered;
+  arguments.turns = clears_dq() ? nullptr : counters;
   arguments.ticket = counters + problem.batch * problem.heads * arguments.q_tiles;
   arguments.dq = floats(workspace.dq);
   arguments.lse2 = floats(workspace.lse2);
@@ -183,17 +190,29 @@ void Plan::Prepared::bind_memory(const Problem& problem, const Tensors& tensors,
             floats(workspace.delta),
             arguments.dq,
             arguments.turns,
+            counters,
+            workspace.counter_bytes / sizeof(unsigned),
             dk_parts,
             dv_parts};
 }
 
-void Plan::Prepared::launch_kernel() const {
+void Plan::Prepared::clear_counters() const {
   NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(counters, 0, workspace.counter_bytes, launch_stream()));
-  if (!ordered) NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(arguments.dq, 0, workspace.dq_bytes, launch_stream()));
+}
+
+void Plan::Prepared::launch_kernel() const {
+  if (clears_dq())
+    NATTEN_SIM_CUDA_CHECK(cudaMemsetAsync(arguments.dq, 0, workspace.dq_bytes, launch_stream()));
   void* parameters[] = {const_cast<Arguments*>(&arguments)};
   // Cooperative: all CTAs run at once, on which the proof that turns come rests.
   NATTEN_SIM_CUDA_CHECK(cudaLaunchCooperativeKernel(instance->kernel, dim3(ctas), dim3(instance->threads),
                                                     parameters, instance->shared_bytes, launch_stream()));
+}
+
+void Plan::Prepared::launch() const {
+  launch_preprocess(around);
+  launch_kernel();
+  launch_postprocess(around);
 }
 
 Plan::Plan(const GpuInfo& gpu, const Problem& problem, const KernelShape& kernel,
@@ -242,14 +261,15 @@ Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 
-void Plan::launch_kernel() const { prepared_->launch_kernel(); }
+void Plan::launch_kernel() const {
+  prepared_->clear_counters();
+  prepared_->launch_kernel();
+}
 
 void Plan::launch(DeviceBuffer* times) const {
   Prepared& p = *prepared_;
   p.arguments.times = times != nullptr ? static_cast<TurnTimes*>(times->data()) : nullptr;
-  launch_preprocess(p.around);
-  p.launch_kernel();
-  launch_postprocess(p.around);
+  p.launch();
 }
 
 std::size_t Plan::workspace_bytes() const noexcept { return prepared_->workspace.bytes; }
@@ -264,9 +284,7 @@ void Plan::launch_on(const Tensors& tensors, void* workspace) const {
   const Problem& problem = prepared_->around.problem;
   p.bind_maps(problem, tensors);
   p.bind_memory(problem, tensors, workspace);
-  launch_preprocess(p.around);
-  p.launch_kernel();
-  launch_postprocess(p.around);
+  p.launch();
 }
 
 std::vector<KernelShape> built_kernels() {

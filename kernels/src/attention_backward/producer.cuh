@@ -125,6 +125,17 @@ __device__ __forceinline__ void load_task(const Arguments& a, Shared<T>& s, cons
   bulk_load(shared_address(s.delta[stage]), a.delta + row, T::kQTile * 4, &s.o_full[stage]);
 }
 
+/// A chain is known before the one before it is done with its K and V.
+template <class T>
+__device__ __forceinline__ void prefetch_kv(const Arguments& a, const Task& task) {
+#pragma unroll
+  for (int box = 0; box < T::kBoxes; ++box) {
+    const BoxOrigin at = {box * 64, task.kv_tile * T::kKvTile, 0, task.kv_head, task.batch};
+    prefetch_box(&a.k, at);
+    prefetch_box(&a.v, at);
+  }
+}
+
 template <class T>
 __device__ __forceinline__ void load_kv(const Arguments& a, Shared<T>& s, const Task& task,
                                         std::uint32_t parity) {
@@ -151,6 +162,7 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
 #pragma unroll 1
     for (int i = 0; i < tasks.count; ++i, ++n) {
       const Task task = a.tasks[tasks.first + i];
+      if (i == 0) prefetch_kv<T>(a, task);
       load_task<T>(a, s, task, n, a.worker_begin == nullptr && i + 1 == tasks.count);
       if (i == 0) load_kv<T>(a, s, task, kv_parity);
     }
@@ -159,9 +171,9 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
       ++chain;
       continue;
     }
-    // Until the turn of the last addition has come: a worker is free then. Draws::kEarly: over at once while
+    // In an order, until the turn of the last addition has come: a worker is free then. Draws::kEarly: over at once while
     // the addition two tasks before is still in line, whose phase looks the same.
-    barrier_wait(&s.dq_empty[dq_buffer<T>(n - 1)], dq_parity<T>(n - 1));
+    if (a.ordered) barrier_wait(&s.dq_empty[dq_buffer<T>(n - 1)], dq_parity<T>(n - 1));
     chain = static_cast<int>(atomicAdd(a.ticket, 1));
   }
   // One end for each writer; consumers see the first.
@@ -174,11 +186,6 @@ __device__ __forceinline__ void load(const Arguments& a, Shared<T>& s) {
 }
 
 // --- writers --------------------------------------------------------------------------------------------
-
-__device__ __forceinline__ void wait_for_turn(const Arguments& a, int tile, unsigned rank) {
-  await_turn(a, tile, rank);
-  fence_async_global();
-}
 
 /// Adds the dQ tiles of every second task. Its buffer is given back before the turn is passed
 /// on, and no turn is held back while another one is waited for: so any table that finishes with one buffer
@@ -203,20 +210,23 @@ __device__ __forceinline__ void write_dq(const Arguments& a, Shared<T>& s, unsig
     TurnTimes times;
     if (a.times != nullptr) times.ready_ns = global_timer();
     if (a.delay_ns != 0) delay(a, task);
-    if (a.turns != nullptr && task.rank == 0) {
+    const bool first = a.ordered ? task.rank == 0 : comes_first(a, tile);
+    if (first) {
       bulk_store(target, source, T::kDqBytes);
     } else {
-      if (a.turns != nullptr) wait_for_turn(a, tile, task.rank);
+      if (a.ordered) await_turn(a, tile, task.rank);
+      fence_async_global();
       if (a.times != nullptr) times.turn_ns = global_timer();
       bulk_add(target, source, T::kDqBytes);
     }
     store_commit();
     store_wait_read();
     barrier_arrive(&s.dq_empty[buffer]);
-    if (a.turns != nullptr) {
+    if (a.ordered || first) {
       bulk_wait_complete();
       fence_async_global();
-      if (tile != a.dropped) store_release(a.turns + tile, task.rank + 1);
+      const unsigned after = a.ordered ? task.rank + 1 : kThere;
+      if (tile != a.dropped) store_release(a.turns + tile, after);
     }
     if (a.times != nullptr) {
       times.end_ns = global_timer();

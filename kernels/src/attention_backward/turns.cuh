@@ -27,6 +27,19 @@ __device__ __forceinline__ void await_turn(const Arguments& a, int tile, unsigne
   }
 }
 
+/// A dQ tile without an order: whoever comes first stores its part, so that nothing needs to be cleared, and the
+/// others add theirs once it is there.
+enum FirstAddition : unsigned { kNobody = 0, kComes = 1, kThere = 2 };
+
+/// Whether the caller is the first. Otherwise the first part is there on return; its writer waits for nobody.
+__device__ __forceinline__ bool comes_first(const Arguments& a, int tile) {
+  unsigned state = load_acquire(a.turns + tile);
+  if (state == kNobody) state = atomicCAS(a.turns + tile, kNobody, kComes);
+  if (state == kNobody) return true;
+  if (state != kThere) await_turn(a, tile, kThere);
+  return false;
+}
+
 /// Sleeps, differently for each task: so that a test sees many interleavings.
 __device__ __forceinline__ void delay(const Arguments& a, const Task& task) {
   unsigned hash = task.q_tile * 2654435761u ^ task.kv_tile * 2246822519u ^ task.head * 3266489917u ^

@@ -14,9 +14,11 @@ import natten_sim
 from natten_sim.ops import _library
 from natten_sim.ops._layout import refuse
 
-# What decides between orders, in the unit of a fifth of a microsecond: docs/backward-kernel.md.
-_COSTS: dict[str, Any] = {"compute": 7, "compute_partial": 7, "reduce": 2, "handoff": 1, "overlap": "async:2"}
+# What decides between orders, in microseconds: data/schedule-costs/ours-h200-*.json, rounded.
+_COSTS: dict[str, Any] = {"compute": 2, "compute_partial": 2, "reduce": 0.9, "tax": 0.7, "handoff": 0.6,
+                          "prologue": 3, "epilogue": 3, "overlap": "async:2"}
 _FULL, _CAUSAL, _ANY = "shift", "symmetric-shift", ("best", "spt")
+_SPREAD = (_FULL, _CAUSAL)  # their chains begin as far apart as a dQ tile takes to be handed on
 _TASKS_TO_SEARCH = 20_000
 
 _tables: dict[str, dict[str, Any]] = {}
@@ -66,7 +68,8 @@ def table_of(schedule: str, mask: npt.NDArray[np.uint8], heads: int, workers: in
     for name in names:
         try:
             answer = natten_sim.schedule(mask=mask.astype(np.int8), algorithm=name, heads=heads, workers=workers,
-                                         dispatch="static" if name == "best" else None, **_COSTS)
+                                         dispatch="static" if name == "best" else None,
+                                         walk="spread" if schedule == "auto" and name in _SPREAD else None, **_COSTS)
             table: dict[str, Any] = answer.table()
             return table
         except natten_sim.Error:

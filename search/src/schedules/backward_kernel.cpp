@@ -53,10 +53,15 @@ std::int64_t workspace_bytes(const BackwardKernel& kernel, const KernelLaunch& r
   return checked_add(bytes, product({2, call.batch, call.heads_kv, kv_tiles, kCounter}), "workspace");
 }
 
+/// Pairs of chains close a triangle: as many keys as queries. Grouped heads would take turns at dK and dV besides.
+bool takes_shape(const KernelLaunch& rule, const BackwardCall& call) {
+  return rule.algorithm != "symmetric-shift" || (call.q_tokens == call.kv_tokens && call.heads == call.heads_kv);
+}
+
 /// The first launch of the mode that takes the call; null: there is none.
 const KernelLaunch* launch_rule(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
   for (const KernelLaunch& rule : kernel.launches) {
-    const bool fits = rule.mode == mode && rule.head_dims.contain(call.head_dim) &&
+    const bool fits = rule.mode == mode && rule.head_dims.contain(call.head_dim) && takes_shape(rule, call) &&
                       std::find(rule.masks.begin(), rule.masks.end(), call.mask) != rule.masks.end();
     if (fits && (!rule.memory_limit_bytes || dq_memory(rule, call) <= *rule.memory_limit_bytes)) return &rule;
   }

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 #include <utility>
 
@@ -40,6 +41,17 @@ std::vector<ScheduledChain> launch_chains(
     first += heads;
   }
   return chains;
+}
+
+double slow_hand_over(const BackwardCosts& costs) {
+  constexpr double kSlack = 1.5;
+  return kSlack * (costs.reduce + costs.per_tile_tax + std::max(costs.handoff, costs.handoff_far.value_or(0)));
+}
+
+std::size_t tasks_of_hand_over(const BackwardCosts& costs) {
+  constexpr double kMost = 1 << 20;
+  if (!(costs.compute > 0)) return 1;
+  return static_cast<std::size_t>(std::clamp(std::ceil(slow_hand_over(costs) / costs.compute), 1.0, kMost));
 }
 
 std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch dispatch) {

@@ -1,11 +1,13 @@
 // Shift with spread starts: how far apart chains of a head begin, and what that saves.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/sim/schedules/block_mask.hpp>
 
 #include "catch.hpp"
 #include "random_masks.hpp"
@@ -74,6 +76,71 @@ TEST_CASE("the launch order of a request says how many heads share the workers")
     CAPTURE(heads);
     for (const ScheduledChain& chain : shift_of(request).chains)
       CHECK(chain.q_order.front() == apart * chain.kv_tile % 16);
+  }
+}
+
+TEST_CASE("a long head's chains begin no further apart than a hand-over takes, to keep its dQ in the L2") {
+  // 64 tiles and 8 workers: spread over all tiles they would begin 8 apart; 4 to compute and 7 and a half to hand over
+  // are two.
+  for (const ScheduledChain& chain : shift_of(full_request(64, 2, 8)).chains)
+    CHECK(chain.q_order.front() == 2 * (chain.kv_tile % 8) % 64);
+}
+
+ScheduleRequest causal_request(std::int32_t tiles, std::int32_t heads, std::int32_t workers, std::int32_t ratio = 1) {
+  ScheduleRequest request = full_request(tiles, heads, workers);
+  const std::int64_t tokens = std::int64_t{64} * ratio * tiles;
+  request.problem.mask = window_mask({tokens, tokens, 64, 64 * ratio}, {std::nullopt, 0});
+  return request;
+}
+
+BackwardSchedule pairs_of(const ScheduleRequest& request) {
+  return plan_backward(schedule_algorithm("symmetric-shift"), request).phases.front().schedule;
+}
+
+TEST_CASE("pairs of a head that run at a time lie as many rows apart as a hand-over takes tasks") {
+  // 32 KV tiles have 16 pairs; two rows apart, 16 workers run every second pair of two heads, then the others.
+  const BackwardSchedule schedule = pairs_of(causal_request(32, 4, 16));
+  REQUIRE(schedule.chains.size() == 4 * 32);
+  for (std::size_t pair = 0; pair < 64; ++pair) {
+    const ScheduledChain &first = schedule.chains[2 * pair], &second = schedule.chains[2 * pair + 1];
+    const auto number = static_cast<std::int32_t>(pair);
+    CAPTURE(pair);
+    CHECK(first.head == number / 32 * 2 + number / 8 % 2);
+    CHECK(first.kv_tile == number % 8 * 2 + number / 16 % 2);
+    CHECK(second.head == first.head);
+    CHECK(second.kv_tile == 31 - first.kv_tile);
+    CHECK(schedule.worker[2 * pair] == number % 16);
+    CHECK(schedule.worker[2 * pair + 1] == number % 16);
+  }
+  // Rows of two Q tiles are two tasks: neighbours may run at a time.
+  CHECK(pairs_of(causal_request(32, 4, 16, 2)).chains[2].kv_tile == 1);
+}
+
+TEST_CASE("the last two rounds of pairs go chain by chain, the longest first, so that workers end together") {
+  // 3 heads of 16 KV tiles: 24 pairs of 17 rows for 16 workers take two rounds, 34 tasks, where 25.5 are due.
+  ScheduleRequest request = causal_request(16, 3, 16);
+  request.costs = {.compute = 1, .compute_partial = 1, .reduce = 0, .writer_stages = 2};
+  CHECK(makespan_of(plan_backward(schedule_algorithm("symmetric-shift"), request)) <= 27);
+  request.walk = TileWalk::kInOrder;
+  CHECK(makespan_of(plan_backward(schedule_algorithm("symmetric-shift"), request)) == 34);
+}
+
+TEST_CASE("a spread symmetric shift has every chain once and runs to its end, also with a last KV tile half as long") {
+  RandomSequence random(48);
+  for (int trial = 0; trial < 200; ++trial) {
+    const auto ratio = static_cast<std::int32_t>(1 + random.below(2)), tiles = static_cast<std::int32_t>(1 + random.below(40));
+    ScheduleRequest request = causal_request(tiles, static_cast<std::int32_t>(1 + random.below(5)),
+                                             static_cast<std::int32_t>(1 + random.below(20)), ratio);
+    if (ratio == 2 && random.below(2) == 1) {
+      const std::int64_t tokens = std::int64_t{128} * tiles - 64;
+      request.problem.mask = window_mask({tokens, tokens, 64, 128}, {std::nullopt, 0});
+      REQUIRE(request.problem.mask.q_tiles == 2 * tiles - 1);
+    }
+    request.costs.reduce = static_cast<double>(random.below(7));
+    CAPTURE(trial, tiles, ratio);
+    const SchedulePlan plan = plan_backward(schedule_algorithm("symmetric-shift"), request);
+    require_valid(request.problem, plan.phases.front().schedule);
+    CHECK(makespan_of(plan) >= 0);
   }
 }
 

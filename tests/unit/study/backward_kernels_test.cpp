@@ -237,7 +237,7 @@ TEST_CASE("kernels launch in the order of their sources") {
   CHECK(launch("fa2", MaskClass::kCausal, Mode::kUnordered).algorithm == "unordered");
 }
 
-TEST_CASE("this project's kernel takes the shift for full masks, and a search within the L2 for others") {
+TEST_CASE("this project's kernel takes shifts for full and square causal masks, and a search within the L2 for others") {
   const BackwardKernel& ours = kernel_on("ours", "h200");
   BackwardCall call = call_of(1024, 8, MaskClass::kFull);
   const BackwardLaunch shift = kernel_launch(ours, call, ReductionMode::kDeterministic).value();
@@ -247,6 +247,17 @@ TEST_CASE("this project's kernel takes the shift for full masks, and a search wi
   CHECK_FALSE(shift.heads_in_flight);
   CHECK(kernel_launch(ours, call, ReductionMode::kUnordered)->algorithm == "unordered");
   call.mask = MaskClass::kCausal;
+  const BackwardLaunch pairs = kernel_launch(ours, call, ReductionMode::kDeterministic).value();
+  CHECK(pairs.algorithm == "symmetric-shift");
+  CHECK(pairs.dispatch == Dispatch::kStatic);
+  CHECK(pairs.walk == TileWalk::kSpread);
+  BackwardCall longer = call;
+  longer.kv_tokens = 2 * call.q_tokens;
+  CHECK(kernel_launch(ours, longer, ReductionMode::kDeterministic)->algorithm == "best");
+  BackwardCall grouped = call;
+  grouped.heads_kv = call.heads / 2;
+  CHECK(kernel_launch(ours, grouped, ReductionMode::kDeterministic)->algorithm == "best");
+  call.mask = MaskClass::kWindow;
   call.l2_bytes = std::int64_t{25} << 20;
   BackwardLaunch searched = kernel_launch(ours, call, ReductionMode::kDeterministic).value();
   CHECK(searched.algorithm == "best");

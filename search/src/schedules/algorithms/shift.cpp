@@ -7,7 +7,8 @@
 // Spread: an owner hands a dQ tile on after its reduction and a handoff, which can be longer than a task;
 // chains that begin a tile apart then wait at every task. So several heads run at a time, each with few
 // chains, whose starts lie apart by as many tasks as the hand-over takes, or more. Chains go to the worker
-// that is free first.
+// that is free first. Starts no further apart than that keep the dQ tiles that are added to in the L2: a head of
+// 65,536 tokens does not fit in it.
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -27,20 +28,14 @@ std::int32_t starts_of(const BackwardProblem& problem, const HeadSections& launc
   return std::max(tiles, 1) / std::max(tiles / std::min(problem.mask.kv_tiles, of_a_head), 1);
 }
 
-/// Over a hand-over: tasks of a kernel are not all equally long. Of two numbers of heads that were timed on
-/// an H200 under full masks this gives the faster one (docs/backward-kernel.md).
-constexpr double kSlack = 1.5;
-
 /// The fewest heads at a time with which a dQ tile is handed on, with that slack, before its next owner
 /// comes.
 HeadSections spread_sections(const ScheduleRequest& request, std::int32_t tiles) {
   const BackwardProblem& problem = request.problem;
-  const BackwardCosts& costs = request.costs;
-  const double hand_over =
-      kSlack * (costs.reduce + costs.per_tile_tax + std::max(costs.handoff, costs.handoff_far.value_or(0)));
+  const double hand_over = slow_hand_over(request.costs);
   HeadSections launch{1};
   while (launch.heads_per_section < problem.heads &&
-         tiles / starts_of(problem, launch, tiles) * costs.compute < hand_over)
+         tiles / starts_of(problem, launch, tiles) * request.costs.compute < hand_over)
     ++launch.heads_per_section;
   return launch;
 }
@@ -53,11 +48,15 @@ PlanOutcome plan_spread(const ScheduleRequest& request) {
   const auto tiles = static_cast<std::int32_t>(longest);
   const HeadSections launch = request.launch ? *request.launch : spread_sections(request, tiles);
   const auto starts = static_cast<std::size_t>(starts_of(problem, launch, tiles));
+  const std::size_t apart = tasks_of_hand_over(request.costs);
+  const bool crowds_l2 = !request.launch && longest / starts > apart;
   BackwardSchedule schedule;
   schedule.dispatch = Dispatch::kDynamic;
   schedule.chains = launch_chains(problem, launch, TileOrder::kAscending, [&](std::int32_t kv) {
     std::vector<std::int32_t> order = attended[static_cast<std::size_t>(kv)];
-    const std::size_t start = static_cast<std::size_t>(kv) % starts * order.size() / starts;
+    const std::size_t number = static_cast<std::size_t>(kv) % starts;
+    const std::size_t start = crowds_l2 && !order.empty() ? number * apart % order.size()
+                                                          : number * order.size() / starts;
     std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(start), order.end());
     return order;
   });

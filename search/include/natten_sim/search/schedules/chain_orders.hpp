@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <variant>
@@ -23,6 +24,13 @@ using QTiles = std::vector<std::vector<std::int32_t>>;
 [[nodiscard]] std::vector<ScheduledChain> launch_chains(
     const BackwardProblem& problem, const HeadSections& launch, TileOrder kv_tiles,
     const std::function<std::vector<std::int32_t>(std::int32_t)>& q_order);
+
+/// How long after one owner of a dQ tile the next one should come: reduction, tax and handoff, and half of that more,
+/// because tasks of a kernel are not all equally long. Of two numbers of heads that were timed on an H200 under full
+/// masks this gives the faster one (docs/backward-kernel.md).
+[[nodiscard]] double slow_hand_over(const BackwardCosts& costs);
+/// The same in tasks, one or more.
+[[nodiscard]] std::size_t tasks_of_hand_over(const BackwardCosts& costs);
 
 /// Static dispatch: launch position modulo workers. Dynamic: none.
 [[nodiscard]] std::vector<std::int32_t> place_in_turn(const BackwardProblem& problem, Dispatch dispatch);
