@@ -41,6 +41,7 @@ fit_dense() { # NAME SOURCE
 }
 fit_dense h100 "measured on H100s in turns with others"
 fit_dense h200 "measured on an H200 in turns with others"
+fit_dense ours-h200 "measured on H200s in turns with others, and by natten_sim.check"
 fit_dense published "published times"
 for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
   "$folder"/recordings/*-hopper-costs.json; do

@@ -95,9 +95,9 @@ def question(q: Any, k: Any, *, window: Any, stride: Any, dilation: Any, causal:
              "dilation": per_axis(dilation), "causal": tuple(map(bool, per_axis(causal))), "head_dim": q.shape[-1],
              "batch_size": q.shape[0], "heads": q.shape[1] if window is None else q.shape[-2],
              "heads_kv": k.shape[1] if window is None else k.shape[-2], "add_kv": extra_tokens,
-             "dtype": "fp16" if _layout.DTYPES[q.dtype] else "bf16", "kernel": "gna"}
+             "dtype": "fp16" if _layout.DTYPES[q.dtype] else "bf16", "kernel": "ours" if window is None else "gna"}
     if window is None:
-        return {**asked, "q_tile": (128,), "kv_tile": (128,)}
+        return asked
     axes = [number for row in zip(*(asked[name] for name in ("input", "window", "stride", "dilation", "causal")),
                                   strict=True) for number in row]
     flat, flat_k = (tensor.flatten(1, rank).transpose(1, 2) for tensor in (q, k))

@@ -13,6 +13,8 @@ constexpr const char* kCudnn = "cudnn";
 constexpr std::array<const char*, 4> kLibraries = {kCudnn, "fa2", "fa3", "fa4"};
 /// This project's own, without permutation: masks partial tiles alone, as FlexAttention.
 constexpr const char* kOwn = "gna";
+/// This project's own on sequences, full or causal.
+constexpr const char* kSequences = "ours";
 
 }  // namespace
 
@@ -24,16 +26,19 @@ std::vector<std::string> timed_kernels() {
     if (backend != NattenBackend::kFlexFna) names.emplace_back(fmha_name(backend));
   }
   names.emplace_back(kOwn);
+  names.emplace_back(kSequences);
   names.emplace_back("fmha");
   names.insert(names.end(), kLibraries.begin(), kLibraries.end());
   return names;
 }
 
-bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention && kernel != kOwn; }
+bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention && kernel != kOwn && kernel != kSequences; }
 
 TimedKernel timed_kernel(const std::string& name, const Device& device) {
   if (std::find(kLibraries.begin(), kLibraries.end(), name) != kLibraries.end())
     return {.name = name, .dense = true, .library = true, .longest_first = name == "fa3" || name == "fa4"};
+  if (name == kSequences)
+    return {.name = name, .dense = true, .library = true, .longest_first = true, .sequences = true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
   if (name == kOwn) return {name, NattenBackend::kFlexFna, false, true};
   if (name == "fmha") {

@@ -19,6 +19,9 @@ struct TimedKernel {
   bool in_place = false;  ///< reads tokens where they lie: no copies into tiles
   bool library = false;   ///< a dense kernel that NATTEN does not run
   bool longest_first = false;  ///< takes Q tiles of a causal mask from the last
+  /// This project's on sequences: divides its last Q tiles along their keys under full masks, takes sections of heads
+  /// under causal ones, and looks for maxima in all tiles of a causal mask in fp16.
+  bool sequences = false;
 };
 
 /// FlexAttention by itself, as PyTorch compiles it.

@@ -5,6 +5,7 @@
 #include <memory>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -22,22 +23,24 @@ std::int64_t repeats_of(const TimeQuestion& question) {
   return checked_multiply(question.sizes.batch, question.sizes.heads, "heads") / question.ctas_heads;
 }
 
-/// Of libraries: masks run on tiles that the diagonal cuts, in both passes.
-KernelVisits causal_library_visits(std::int64_t tokens, const PassCosts& costs) {
+/// Of libraries: masks run on tiles that the diagonal cuts, in both passes; or on all.
+KernelVisits causal_library_visits(std::int64_t tokens, const PassCosts& costs, bool masks_all) {
   const bool forward = costs.pass == Walk::kForward;
   const AxisTiles tiles = forward ? AxisTiles{costs.q_tile_tokens, costs.kv_tile_tokens}
                                   : AxisTiles{costs.kv_tile_tokens, costs.q_tile_tokens};
   const AxisCount count = count_axis({tokens, tokens, 1, 1, true}, tiles, KvTiling::kStatic, costs.pass);
+  const std::int64_t unmasked = masks_all ? 0 : count.full_tiles;
   return {.launched_tiles = count.walked_tiles,
           .visited_tiles = count.visited_tiles,
-          .unmasked_tiles = count.full_tiles,
-          .masked_tiles = count.visited_tiles - count.full_tiles};
+          .unmasked_tiles = unmasked,
+          .masked_tiles = count.visited_tiles - unmasked};
 }
 
 KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
   const bool causal = kernel.dense && is_causal_sequence(question);
-  if (causal && kernel.library) return causal_library_visits(tokens, costs);
+  const bool masks_all = kernel.sequences && question.dtype == Dtype::kFp16;
+  if (causal && kernel.library) return causal_library_visits(tokens, costs, masks_all);
   return fmha_visits({kernel.family, costs.q_tile_tokens, costs.kv_tile_tokens}, tokens,
                      checked_add(tokens, question.additional_keys, "tokens"), causal, question.pass);
 }
@@ -102,11 +105,39 @@ class CtaTimes {
   bool mixed_ = false;
 };
 
+/// CTAs of sections of heads in launch order: a section's longest Q tiles of all its heads first. As many heads, a
+/// power of two, as 32 MiB hold K and V of.
+std::vector<double> in_sections(const std::vector<double>& head, std::int64_t heads, double bytes_of_head) {
+  constexpr double kSectionBytes = 32 << 20;
+  std::int64_t together = 1;
+  while (2 * static_cast<double>(together) * bytes_of_head <= kSectionBytes) together *= 2;
+  std::vector<double> times;
+  for (std::int64_t first = 0; first < heads; first += together) {
+    for (const double cta : head)
+      times.insert(times.end(), static_cast<std::size_t>(std::min(together, heads - first)), cta);
+  }
+  return times;
+}
+
+/// Waves of equal CTAs whose last ones are divided along their keys: level, but for what a part costs besides its
+/// tiles, two and a half of them. Short sequences have a kernel that does not divide.
+double waves_of_divided(double ctas, std::int64_t workers, double tiles_of_cta, std::int64_t tokens) {
+  constexpr std::int64_t kFewKeys = 1200;
+  constexpr double kPart = 2.5;
+  const double level = ctas / static_cast<double>(workers), whole = even_waves(ctas, workers);
+  return tokens < kFewKeys ? whole : std::min(whole, level + kPart / std::max(tiles_of_cta, 1.0));
+}
+
 /// The longest worker's load in mean CTAs, CTA by CTA.
 double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
                        const LaunchWork& work, std::int64_t sms) {
-  const std::int64_t repeats = repeats_of(question);
-  const std::vector<double> times = CtaTimes(question, kernel, costs, work).list();
+  std::int64_t repeats = repeats_of(question);
+  std::vector<double> times = CtaTimes(question, kernel, costs, work).list();
+  if (kernel.sequences) {
+    const auto row = static_cast<double>(question.sizes.head_dim * 4);  // a key's K and V
+    times = in_sections(times, std::exchange(repeats, 1),
+                        row * static_cast<double>(product(input_of(question.mask), "tokens")));
+  }
   const double even = work.ctas / static_cast<double>(work.workers);
   if (costs.lone_share > 0 && costs.ctas_per_sm > 1) {
     const double busy_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(repeats);
@@ -240,6 +271,11 @@ LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Cont
     const auto pace = std::find_if(priors.begin(), priors.end(), [](const CostPrior& prior) { return prior.name == "split_pace"; });
     const double split_pace = pace == priors.end() ? 1 : pace->value;
     if (const auto split = split_launch(question, costs, work, sms, split_pace)) return *split;
+  }
+  if (even && kernel.sequences) {
+    work.waves = waves_of_divided(work.ctas, work.workers, work.tiles() / std::max(work.ctas, 1.0),
+                                  product(input_of(question.mask), "tokens"));
+    return work;
   }
   work.waves = even     ? waves_of_equal(work.ctas, sms, costs)
                : listed ? simulated_waves(question, kernel, costs, work, sms)
