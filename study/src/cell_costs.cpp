@@ -56,8 +56,12 @@ bool has_head_dim(const KernelPhysics& kernel, std::int64_t head_dim) {
 /// Why no such kernel exists; empty: it does.
 std::string refusal(const CostCell& cell, const Device& device, const TilePhysics& physics) {
   const KernelPhysics* kernel = physics.kernel_on(cell.kernel, device.architecture);
+  const std::string architectures = architectures_of(cell.kernel, physics);
+  if (architectures.empty())
+    return "nobody has measured " + cell.kernel + " on " + device.name + " at head dim " +
+           std::to_string(cell.head_dim) + " " + name_of(cell.pass);
   if (kernel == nullptr)
-    return cell.kernel + " runs on " + architectures_of(cell.kernel, physics) + " alone, and " + device.name +
+    return cell.kernel + " runs on " + architectures + " alone, and " + device.name +
            " is " + device.architecture + "; there are " + kernels_on(device, physics) + " on it";
   const PhysicalPass* pass = kernel->pass_of(cell.pass);
   if (pass == nullptr) return cell.kernel + " has no " + name_of(cell.pass) + " pass";

@@ -120,12 +120,13 @@ std::vector<double> in_sections(const std::vector<double>& head, std::int64_t he
 }
 
 /// Waves of equal CTAs whose last ones are divided along their keys: level, but for what a part costs besides its
-/// tiles, two and a half of them. Short sequences have a kernel that does not divide.
+/// tiles, two and a half of them. A launch of one wave or less has no more CTAs than Q tiles and divides nothing;
+/// neither does the kernel of short sequences.
 double waves_of_divided(double ctas, std::int64_t workers, double tiles_of_cta, std::int64_t tokens) {
   constexpr std::int64_t kFewKeys = 1200;
   constexpr double kPart = 2.5;
   const double level = ctas / static_cast<double>(workers), whole = even_waves(ctas, workers);
-  return tokens < kFewKeys ? whole : std::min(whole, level + kPart / std::max(tiles_of_cta, 1.0));
+  return tokens < kFewKeys || level <= 1 ? whole : std::min(whole, level + kPart / std::max(tiles_of_cta, 1.0));
 }
 
 /// The longest worker's load in mean CTAs, CTA by CTA.
