@@ -134,4 +134,39 @@ TEST_CASE("FlexAttention's backward pass has CTAs of keys, with 4 of 7 products,
   CHECK(launch_time(many, costs).total_ms <= busy_ms + 1e-3 * 4 / 7 * (5 + 3 * 2 + 3));
 }
 
+TEST_CASE("this project's kernel on sequences divides its last Q tiles, once there are more than SMs") {
+  const PassCosts costs = costs_of(Walk::kForward, 128, 128);
+  const auto waves = [&](std::int64_t tokens, std::int64_t heads) {
+    return study::work_of(question_of("ours", tokens, heads, Walk::kForward, false), costs, shared_context()).waves;
+  };
+  CHECK(waves(4096, 4) == 1);    // 128 Q tiles: one wave, as many CTAs
+  CHECK(waves(4096, 132) == 32);  // full rounds stay whole
+  // 160 of 132: 28 more, and two and a half of 32 tiles for a part.
+  CHECK(waves(4096, 5) == Approx(160.0 / 132 + 2.5 / 32));
+  CHECK(waves(1024, 20) == 2);  // few keys: whole rounds
+}
+
+TEST_CASE("this project's kernel takes the longest Q tiles of a section of heads first") {
+  // 132 heads of two Q tiles of one and two tiles: 1,048,576 bytes a head at most are one section, so the long ones of
+  // all heads come first and the short ones fill up: 5 + 2 + 3 and 5 + 3 us on each worker.
+  const PassCosts costs = costs_of(Walk::kForward, 128, 128);
+  const LaunchWork work =
+      study::work_of(question_of("ours", 256, 128, Walk::kForward, true), costs, shared_context());
+  CHECK(work.unmasked_tiles == 128);
+  CHECK(work.masked_tiles == 2 * 128);
+  CHECK(launch_time(work, costs).total_ms == Approx(1e-3 * (10 + 8)));
+  study::TimeQuestion half = question_of("ours", 256, 128, Walk::kForward, true);
+  half.dtype = Dtype::kFp16;  // looks for maxima in every tile
+  CHECK(study::work_of(half, costs, shared_context()).masked_tiles == 3 * 128);
+}
+
+TEST_CASE("where nobody measured this project's kernel on sequences, its time is refused with the reason") {
+  study::TimeQuestion question = question_of("ours", 2048, 1, Walk::kForward, true);
+  question.device = "h100";
+  const auto answer = study::time(question, shared_context());
+  const auto* none = std::get_if<study::MissingTime>(&answer);
+  REQUIRE(none != nullptr);
+  CHECK(none->sentence.find("nobody has measured ours on h100 at head dim 128 forward") != std::string::npos);
+}
+
 }  // namespace timed_launch_test
