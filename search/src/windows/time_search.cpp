@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <set>
 #include <string>
-#include <tuple>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -19,6 +16,7 @@
 #include "windows/nearest_sparsity.hpp"
 #include "windows/space.hpp"
 #include "windows/time_limit.hpp"
+#include "windows/timed_rows.hpp"
 
 namespace natten_sim {
 namespace {
@@ -26,82 +24,6 @@ namespace {
 constexpr std::int64_t kMostOptions = std::int64_t{1} << 23, kMostTiles = std::int64_t{1} << 28;
 constexpr std::int64_t kSmallSpace = 1 << 15;  // tiles of a space that needs no sketch
 constexpr std::size_t kFirstCombinations = 512, kMostCombinations = std::size_t{1} << 17;
-struct TimedPoint {
-  double ms = 0;
-  RankedPoint point;
-};
-
-/// Sorts by time; among equal times by `order`.
-void sort_by_time(std::vector<TimedPoint>& points, const ContextOrder& order) {
-  std::sort(points.begin(), points.end(), [](const TimedPoint& a, const TimedPoint& b) { return a.ms < b.ms; });
-  for (auto first = points.begin(); first != points.end();) {
-    const double most_ms = first->ms * (1 + kEqualTimes);
-    const auto end = std::find_if(first, points.end(), [&](const TimedPoint& each) { return each.ms > most_ms; });
-    std::sort(first, end, [&](const TimedPoint& a, const TimedPoint& b) { return order(a.point, b.point); });
-    first = end;
-  }
-}
-
-/// Rows that differ as asked for, the fastest first.
-class Rows {
- public:
-  Rows(const SearchSpace& space, std::size_t top, Distinct distinct)
-      : order_(space), top_(top), distinct_(distinct) {}
-
-  void add(TimedPoint point) {
-    if (Key key = key_of(point.point); !key.empty()) {
-      const auto [at, added] = least_ms_.try_emplace(std::move(key), point.ms);
-      if (!added) at->second = std::min(at->second, point.ms);
-    }
-    all_.push_back(std::move(point));
-  }
-
-  /// Whether the point's row has a time below this bound already, so that its own time cannot matter.
-  [[nodiscard]] bool is_beaten(const RankedPoint& point, double least_ms) const {
-    const Key key = key_of(point);
-    const auto known = key.empty() ? least_ms_.end() : least_ms_.find(key);
-    return known != least_ms_.end() && known->second * (1 + kEqualTimes) < least_ms;
-  }
-
-  /// The best so far. Points come with growing bounds, so this is final once the next bound is above.
-  [[nodiscard]] std::vector<TimedPoint> best() {
-    sort_by_time(all_, order_);
-    std::vector<TimedPoint> chosen;
-    std::set<Key> seen;
-    for (const TimedPoint& each : all_) {
-      if (chosen.size() == top_) break;
-      Key key = key_of(each.point);
-      if (!key.empty() && !seen.insert(std::move(key)).second) continue;
-      chosen.push_back(each);
-    }
-    if (chosen.size() == top_) drop_slower_than(chosen.back().ms);
-    return chosen;
-  }
-
- private:
-  using Key = std::vector<std::int64_t>;
-
-  /// What a row has for itself; empty: every point is a row.
-  [[nodiscard]] Key key_of(const RankedPoint& point) const {
-    Key key;
-    if (distinct_ == Distinct::kWindow || distinct_ == Distinct::kStride)
-      key.assign(point.window.begin(), point.window.end());
-    if (distinct_ == Distinct::kStride) key.insert(key.end(), point.stride.begin(), point.stride.end());
-    return key;
-  }
-
-  /// Points that come later only move these further back. `all_` is sorted.
-  void drop_slower_than(double ms) {
-    const double most_ms = ms * (1 + 3 * kEqualTimes);  // what may be equal to the last row stays
-    while (all_.back().ms > most_ms) all_.pop_back();
-  }
-
-  std::map<Key, double> least_ms_;
-  ContextOrder order_;
-  std::size_t top_;
-  Distinct distinct_;
-  std::vector<TimedPoint> all_;
-};
 
 bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
   return std::equal(a.passes.begin(), a.passes.end(), b.passes.begin(), b.passes.end(),
@@ -244,7 +166,7 @@ class OrderedTiming {
 
   TimedSpace& timed_;
   const FastestRequest& request_;
-  Rows rows_;
+  TimedRows rows_;
   std::size_t next_ = 0;
 };
 

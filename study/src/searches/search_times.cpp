@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <utility>
 
 #include <natten_sim/core/checked.hpp>
@@ -33,6 +36,38 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
   return timed;
 }
 
+/// One pass of a tile choice under every mask, as time() has it. Choices share passes, and callers ask for a mask again.
+class MaskTimes {
+ public:
+  MaskTimes(TimeQuestion question, TimeFrame frame) : question_(std::move(question)), frame_(std::move(frame)) {}
+
+  [[nodiscard]] bool is_of(const TimeQuestion& question) const {
+    return question.pass == question_.pass && question.kernel == question_.kernel &&
+           question.tiles.q_tile == question_.tiles.q_tile && question.tiles.kv_tile == question_.tiles.kv_tile;
+  }
+  [[nodiscard]] const TimeFrame& frame() const { return frame_; }
+
+  [[nodiscard]] double ms(const NeighborhoodMask& mask, const Context& context) {
+    std::pair key{window_of(mask), stride_of(mask)};
+    {
+      const std::lock_guard lock(mutex_);
+      if (const auto known = known_.find(key); known != known_.end()) return known->second;
+    }
+    TimeQuestion question = question_;
+    question.mask = mask;
+    const double ms = launch_time(work_of(question, frame_.costs, context), frame_.costs).total_ms + frame_.added_ms;
+    const std::lock_guard lock(mutex_);
+    known_.emplace(std::move(key), ms);
+    return ms;
+  }
+
+ private:
+  TimeQuestion question_;
+  TimeFrame frame_;
+  std::mutex mutex_;
+  std::map<std::pair<Extents, Extents>, double> known_;  // of windows and strides
+};
+
 bool timeable(const SearchQuestion& question, const SearchSpace& space) {
   return question.setting.device && space.input.rank() <= 3 && !space.tiles.empty();
 }
@@ -45,36 +80,39 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
   TimeObjective objective;
   const NeighborhoodMask whole =
       make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal, space.cyclic);
+  std::vector<std::shared_ptr<MaskTimes>> known;
+  std::vector<std::vector<std::shared_ptr<MaskTimes>>> of_choices;
   const std::optional<double>& min_speedup = question.constraints.min_speedup;
   for (const TileChoice& choice : space.tiles) {
     if (choice.backend.empty() && choice.kernel.empty())
       return MissingTime{"tiles of no backend have no kernel, so no time"};
     TimedChoice timed;
     double dense_ms = 0;
+    of_choices.emplace_back();
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
-      const TimeQuestion asked = question_of(question, choice, whole, walk);
-      const auto found = time_frame(asked, context);
-      if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
-      const TimeFrame& frame = std::get<TimeFrame>(found);
+      TimeQuestion asked = question_of(question, choice, whole, walk);
+      const std::int64_t repeats = checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads");
+      auto times = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each->is_of(asked); });
+      if (times == known.end()) {
+        const auto found = time_frame(asked, context);
+        if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
+        times = known.insert(times, std::make_shared<MaskTimes>(std::move(asked), std::get<TimeFrame>(found)));
+      }
+      const TimeFrame& frame = (*times)->frame();
       if (frame.family == NattenBackend::kCutlassFna && product(dilation_of(whole), "dilation") > 1)
         return MissingTime{"cutlass-fna with dilation is not searched by time: its CTAs mix dilation groups"};
-      timed.passes.push_back({walk, frame.family, frame.costs,
-                              checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads"), frame.workers,
+      timed.passes.push_back({walk, frame.family, frame.costs, repeats, frame.workers,
                               static_cast<double>(kMostSimulated), frame.added_ms});
+      of_choices.back().push_back(*times);
       dense_ms += frame.dense_ms.value();
     }
     if (min_speedup) timed.most_ms = dense_ms / *min_speedup;
     objective.choices.push_back(std::move(timed));
   }
-  objective.exact_ms = [&question, &space, &context](const NeighborhoodMask& mask, std::size_t choice) {
+  objective.exact_ms = [of_choices = std::move(of_choices), &context](const NeighborhoodMask& mask, std::size_t choice) {
     double ms = 0;
-    for (const Walk walk : kWalks) {
-      if (!has_pass(space.phase, walk)) continue;
-      const TimeAnswer answer =
-          time(question_of(question, space.tiles[choice], mask, walk), context);
-      ms += std::get<PassTime>(answer).total_ms;
-    }
+    for (const std::shared_ptr<MaskTimes>& times : of_choices[choice]) ms += times->ms(mask, context);
     return ms;
   };
   return objective;
