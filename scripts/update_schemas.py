@@ -44,6 +44,7 @@ MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for
 MORE += ["plan -i 64 64 -w 16 16 -n 8 -d 128 --device h200"]
 RECALL = "-i 64 64 -n 2 -d 128 --recall tests/data/attention.npy"
 MORE += [f"search {RECALL} --device h200 --top 2", f"search {RECALL} --device h200 --least-recall 0.9",
+         f"search {RECALL} --device h200 --budget-ms 1000", f"advise {RECALL} --device h200 --least-recall 0.9",
          f"advise {RECALL} --device h200", f"advise {RECALL} --device h200 --budget-ms 1000"]
 MORE += ["mask --mask document:256,768&causal -n 4 -d 128 --device h200 --backprop", "mask -i 300 --seqlen-k 400 --device h200",
          "mask --mask causal|prefix:64 -i 512", "mask -i 4096 -d 128 --device h200 --rest-ms 5"]

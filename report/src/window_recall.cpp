@@ -100,13 +100,22 @@ std::string recall_choice_text(const RecallChoice& choice, const std::string& ta
                       duration_text(choice.ms));
   if (choice.dense_ms)
     text += fmt::format("; dense {}, {:.2f}x", duration_text(*choice.dense_ms), *choice.dense_ms / choice.ms);
-  return text + "\n";
+  text += "\n";
+  if (choice.least_ms)
+    text += fmt::format("no choice of these windows takes less than {}, {:.1f}% less\n", duration_text(*choice.least_ms),
+                        100 * (1 - *choice.least_ms / choice.ms));
+  if (choice.most_recall)
+    text += fmt::format("no choice of these windows keeps more than {}\n", share_text(*choice.most_recall));
+  return text;
 }
 
 Json recall_choice_result(const RecallChoice& choice, const std::string& table,
                           const study::Context& context) {
   Json fields = {{"table", table},          {"layers", choice.layers}, {"heads", choice.heads},
-                 {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()}};
+                 {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()},
+                 {"least_ms", Json()},      {"most_recall", Json()}};
+  if (choice.least_ms) fields["least_ms"] = *choice.least_ms;
+  if (choice.most_recall) fields["most_recall"] = *choice.most_recall;
   if (choice.dense_ms) fields["dense_ms"] = *choice.dense_ms;
   fields["launches"] = Json::array();
   for (const study::RecallLaunch& launch : choice.launches) {

@@ -14,6 +14,7 @@ namespace natten_sim::study {
 namespace {
 
 constexpr std::size_t kMostMoves = 64;  // of single heads, after the steps
+constexpr std::size_t kMostRounds = 32;  // after which a bound rests on some costs that are too low
 
 std::string number_text(double value) {
   std::string text = std::to_string(value);
@@ -57,6 +58,7 @@ class Chooser {
     for (std::size_t moves = 0;
          moves < kMostMoves && (wish_.budget_ms ? moved_up(chosen) : moved_down(chosen)); ++moves)
       poll_now();
+    add_bound(choice);
     add_launches(chosen, choice);
     add_candidates(choice);
     return choice;
@@ -195,6 +197,50 @@ class Chooser {
     if (enough != front.end()) return static_cast<std::size_t>(enough - front.begin());
     throw InvalidParameter("least_recall", number_text(*wish_.least_recall),
                            number_text(front.back().recall) + " or less, what the windows keep");
+  }
+
+  /// The least that a head takes in any launch of the candidate.
+  double least_head_ms(std::size_t candidate) {
+    double least = ms_of(candidate, 1);
+    for (std::size_t heads = 2; heads <= recalls_.heads; ++heads)
+      least = std::min(least, ms_of(candidate, heads) / static_cast<double>(heads));
+    return least;
+  }
+
+  /// What candidates cost a unit at least: of those that the bound rests on as launches take it, of others less.
+  [[nodiscard]] std::vector<double> least_costs() {
+    if (of_layer()) return unit_costs_;
+    std::vector<double> costs;
+    for (const RecallCandidate& each : candidates_) costs.push_back(each.head_ms);
+    std::vector<bool> asked(costs.size(), false);
+    for (std::size_t round = 0, changed = 1; round < kMostRounds && changed > 0; ++round) {
+      poll_now();
+      changed = 0;
+      const RecallTrade trade(unit_recalls_, costs);
+      const std::size_t last = trade.points().size() - 1;
+      const std::size_t steps = wish_.budget_ms ? std::min(last, trade.steps_within(*wish_.budget_ms).value_or(0) + 1)
+                                                : trade.steps_to(least_recall_of_units()).value_or(last);
+      for (const std::size_t end : {steps, steps - std::min<std::size_t>(steps, 1)}) {
+        for (const std::size_t candidate : trade.chosen(end)) {
+          if (asked[candidate]) continue;
+          asked[candidate] = true;
+          costs[candidate] = least_head_ms(candidate);
+          ++changed;
+        }
+      }
+    }
+    return costs;
+  }
+
+  [[nodiscard]] double least_recall_of_units() const { return *wish_.least_recall * static_cast<double>(units()); }
+
+  void add_bound(RecallChoice& choice) {
+    const RecallTrade trade(unit_recalls_, least_costs());
+    if (wish_.least_recall) {
+      choice.least_ms = trade.least_cost(least_recall_of_units());
+    } else if (const std::optional<double> most = trade.most_recall(*wish_.budget_ms)) {
+      choice.most_recall = *most / static_cast<double>(units());
+    }
   }
 
   void add_launches(const std::vector<std::size_t>& chosen, RecallChoice& choice) {

@@ -9,6 +9,8 @@
 #include <natten_sim/core/parallel.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
 
 #include "searches/search_space.hpp"
 #include "searches/search_times.hpp"
@@ -147,6 +149,25 @@ class Enumeration {
   std::vector<Point> points_;
 };
 
+/// What a head adds to the mean load of a launch's workers.
+double least_head_ms(const SearchSpace& space, const TimedChoice& timed, const Enumeration::Point& point,
+                     std::int64_t heads) {
+  double ms = 0;
+  for (const TimedPass& pass : timed.passes) {
+    const TileChoice& tiles = space.tiles[point.choice];
+    NattenProblem problem{.mask = point.mask, .backend = pass.family};
+    problem.tiles = pass.walk == Walk::kForward ? tiles.tiles : tiles.backward_tiles;
+    problem.pass = pass.walk;
+    problem.kernel_alone = true;
+    LaunchWork work = launch_work(natten_visits(problem).attention, point.mask.rank(), pass.repeats / heads, pass.workers);
+    work.waves = work.ctas / static_cast<double>(work.workers);
+    PassCosts costs = pass.costs;
+    costs.launch_us = costs.slowdown = 0;
+    ms += launch_time(work, costs).total_ms;
+  }
+  return ms;
+}
+
 /// Of the same mask the fastest.
 std::vector<RecallCandidate> fastest_of_each(std::vector<RecallCandidate> all) {
   std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.ms < b.ms; });
@@ -181,7 +202,8 @@ std::vector<RecallCandidate> recall_candidates(SearchQuestion& question, const C
   std::vector<RecallCandidate> all(points.size());
   run_tasks(points.size(), {.threads = context.threads}, [&](std::size_t i, std::size_t) {
     all[i] = {points[i].mask, space.tiles[points[i].choice], false,
-              timed.exact_ms(points[i].mask, points[i].choice)};
+              timed.exact_ms(points[i].mask, points[i].choice),
+              least_head_ms(space, timed.choices[points[i].choice], points[i], *question.setting.heads)};
   });
   const bool sparse_wanted = question.constraints.sparsity && question.constraints.sparsity->lo > 0;
   const bool has_whole =
@@ -189,7 +211,7 @@ std::vector<RecallCandidate> recall_candidates(SearchQuestion& question, const C
                  [](std::int64_t length, const IntRange& range) { return range.hi >= length; });
   if (has_whole && !sparse_wanted && !refused_dense_window(answer.question, context, space)) {
     RecallCandidate dense{make_mask(space.input, space.input, {}, {}, space.causal), space.tiles.front(),
-                          true, 0};
+                          true, 0, 0};
     dense.ms = launch_ms(answer.question, dense, *question.setting.heads, context);
     all.push_back(std::move(dense));
   }

@@ -12,6 +12,7 @@ struct RecallCandidate {
   TileChoice tiles;
   bool dense = false;  ///< dense attention by its own kernel
   double ms = 0;       ///< of all heads
+  double head_ms = 0;  ///< no launch takes less for each of its heads: waves, launch, copies and power left out
 };
 
 /// One for each window and stride, with its fastest tiles, and dense attention: see choose_by_recall(). Sorted by time.

@@ -141,6 +141,35 @@ TEST_CASE("attention that is alike everywhere is kept as pairs are, and attentio
   CHECK_THROWS_AS(MaskRecall({5, 8}, {}), InvalidParameter);
 }
 
+/// The best of all choices of four heads and five candidates lies between the bound and the steps that suffice, which
+/// are no further apart than the last step.
+void check_bounds(const RecallTrade& trade, const std::vector<double>& recalls, const std::vector<double>& costs) {
+  const std::vector<TradePoint>& points = trade.points();
+  CHECK_FALSE(trade.least_cost(points.back().recall + 1).has_value());
+  CHECK_FALSE(trade.most_recall(points.front().cost / 2).has_value());
+  for (int tenth = 0; tenth <= 10; ++tenth) {
+    const double wish = points.back().recall * tenth / 10;
+    const double budget = points.front().cost + (points.back().cost - points.front().cost) * tenth / 10;
+    double least = 1e300, most = 0;
+    for (int code = 0; code < 625; ++code) {
+      double cost = 0, recall = 0;
+      for (int unit = 0, rest = code; unit < 4; ++unit, rest /= 5) {
+        cost += costs[static_cast<std::size_t>(rest % 5)];
+        recall += recalls[static_cast<std::size_t>(unit * 5 + rest % 5)];
+      }
+      if (recall >= wish * (1 - 1e-12)) least = std::min(least, cost);
+      if (cost <= budget * (1 + 1e-12)) most = std::max(most, recall);
+    }
+    const std::size_t steps = trade.steps_to(wish).value();
+    const double bound = trade.least_cost(wish).value();
+    CHECK(bound <= least * (1 + 1e-9));
+    CHECK(least <= points[steps].cost * (1 + 1e-9));
+    if (steps > 0) CHECK(points[steps].cost - bound <= (points[steps].cost - points[steps - 1].cost) * (1 + 1e-9));
+    CHECK(trade.most_recall(budget).value() >= most * (1 - 1e-9));
+    CHECK(points[trade.steps_within(budget).value()].recall <= most * (1 + 1e-9));
+  }
+}
+
 TEST_CASE("no choice of a candidate for each head costs as little as one of the trade and keeps more") {
   std::mt19937 random(7);
   for (int number = 0; number < 60; ++number) {
@@ -168,6 +197,7 @@ TEST_CASE("no choice of a candidate for each head costs as little as one of the 
       }
       CHECK(best == Approx(recall));
     }
+    check_bounds(trade, recalls, costs);
     double most = 0;
     for (std::size_t unit = 0; unit < 4; ++unit)
       most += *std::max_element(recalls.begin() + static_cast<std::ptrdiff_t>(unit * 5),

@@ -23,7 +23,7 @@ namespace natten_sim::report {
 /// The launches of each layer, the calls of their windows, and what all of them take and keep.
 [[nodiscard]] std::string recall_choice_text(const study::RecallChoice& choice, const std::string& table,
                                              const study::Context& context);
-/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms` and `launches`: `layer`, `heads`, `candidate`, `recall`,
+/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`, `heads`, `candidate`, `recall`,
 /// `total_ms`, `natten_call` (null for dense attention).
 [[nodiscard]] Json recall_choice_result(const study::RecallChoice& choice, const std::string& table,
                                         const study::Context& context);

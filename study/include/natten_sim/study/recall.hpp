@@ -56,6 +56,8 @@ struct RecallChoice {
   double recall = 0;                   ///< mean over all heads
   double ms = 0;                       ///< of all launches
   std::optional<double> dense_ms;      ///< of dense attention in all layers
+  std::optional<double> least_ms;      ///< with a least recall: no choice of these candidates takes less
+  std::optional<double> most_recall;   ///< with a budget: no choice of these candidates keeps more
   std::vector<TradePoint> front;       ///< mean recall over time, where some heads take their share of a launch of all
 };
 
@@ -63,7 +65,9 @@ struct RecallChoice {
 /// of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and strides with which NATTEN masks nothing; at
 /// most 24 windows along an axis, evenly spaced. Heads take steps up the hull of recall over time (search's RecallTrade)
 /// until the wish ends them; then single heads take candidates off the hull that end nearer to it, as long as
-/// the launches take less, or keep more. A budget holds for the launches as they are, asked one by one. Not proved best.
+/// the launches take less, or keep more. A budget holds for the launches as they are, asked one by one. Not proved
+/// best: `least_ms` and `most_recall` bound what is missing. They take for each head the least share that it has of any
+/// launch of its window, and let heads be split between windows (search's RecallTrade::least_cost).
 /// Ranges, tiles, sparsity, imbalance and the fast path are those of the question.
 /// Cost: a time for each candidate, and MaskRecall's of each head.
 /// @throws InvalidParameter for both wishes or none, a table of other heads than the question's, constraints that are not

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/mask.hpp>
@@ -30,7 +32,8 @@ class MaskRecall {
   /// @throws InvalidParameter for masks of another layout, or none.
   MaskRecall(const Extents& layout, std::span<const NeighborhoodMask> masks);
 
-  /// Of a table in row-major order: 0..1 for each mask. O(table * options of the last axis).
+  /// Of a table in row-major order: 0..1 for each mask. O(table + table / last axis * options of it), since the queries
+  /// with a key at an offset that attend to it are a function of the offset with few bends.
   [[nodiscard]] std::vector<double> of_table(std::span<const double> table) const;
   /// Of a table that is a product: the factors of the axes, one after the other.
   [[nodiscard]] std::vector<double> of_product(std::span<const double> factors) const;
@@ -40,14 +43,18 @@ class MaskRecall {
   [[nodiscard]] std::size_t product_size() const noexcept;
 
  private:
-  /// Shares of one option of an axis; those outside begin..end are 0.
+  /// Queries that attend to their key at an offset, under one option of an axis: those outside begin..end are none.
   struct Kept {
     AxisMask axis;
-    std::vector<double> shares;
+    std::vector<double> shares;  ///< of the queries with a key there
     std::size_t begin = 0, end = 0;
+    std::vector<std::pair<std::size_t, double>> bends;  ///< second differences of their number; empty: too many
 
     [[nodiscard]] double sum(const double* masses) const noexcept;
+    [[nodiscard]] double sum(const double* masses, const double* ramps) const noexcept;
   };
+
+  [[nodiscard]] static Kept kept_by(const AxisMask& axis);
 
   std::vector<std::vector<Kept>> options_;    // one list per axis
   std::vector<std::vector<std::size_t>> at_;  // of each mask its option on each axis
@@ -70,6 +77,14 @@ class RecallTrade {
   [[nodiscard]] const std::vector<TradePoint>& points() const noexcept {
     return points_;
   }  ///< after 0, 1, .. steps
+  /// No choice with this sum of recalls costs less: on the line between two points. None: no choice keeps as much.
+  [[nodiscard]] std::optional<double> least_cost(double recall) const;
+  /// No choice that costs as little keeps more. None: every choice costs more.
+  [[nodiscard]] std::optional<double> most_recall(double cost) const;
+  /// Steps to the first point with this sum of recalls; none: no point has it.
+  [[nodiscard]] std::optional<std::size_t> steps_to(double recall) const;
+  /// Steps to the last point that costs no more; none: every point costs more.
+  [[nodiscard]] std::optional<std::size_t> steps_within(double cost) const;
   /// The candidate of each unit.
   [[nodiscard]] std::vector<std::size_t> chosen(std::size_t steps) const;
 
