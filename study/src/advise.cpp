@@ -75,21 +75,23 @@ class Adviser {
  private:
   /// The fastest configuration that leaves out at most this; of equal ones the one with most context. What covers the
   /// layout is dense attention, which NATTEN runs by another kernel: the next one is the answer.
-  std::optional<SearchCandidate> fastest(double sparsity, double least = 0) {
+  std::optional<SearchCandidate> fastest(double sparsity, double least = 0, std::optional<double> min_speedup = {}) {
     poll_now();
     if (progress_) progress_(1 - 1 / static_cast<double>(2 + searches_++));
     for (const std::int64_t rows : {1, 2}) {
-      std::vector<SearchCandidate> found = fastest_rows({least, sparsity}, rows);
+      std::vector<SearchCandidate> found = fastest_rows({least, sparsity}, rows, min_speedup);
       if (found.empty()) break;
       if (!found.back().dense_path) return std::move(found.back());
     }
     return std::nullopt;
   }
 
-  std::vector<SearchCandidate> fastest_rows(const SparsityRange& sparsity, std::int64_t rows) {
+  std::vector<SearchCandidate> fastest_rows(const SparsityRange& sparsity, std::int64_t rows,
+                                            const std::optional<double>& min_speedup) {
     SearchQuestion question = any_window(rows);
     question.constraints.sparsity = sparsity;
     question.constraints.max_imbalance = question_.max_imbalance;
+    question.constraints.min_speedup = min_speedup;
     SearchAnswer answer = search(question, quiet_);
     sketched_ = sketched_ || answer.sketched;
     return std::move(answer.candidates);
@@ -164,7 +166,7 @@ class Adviser {
       const double guess = reached * *speedup_of(*best) / speedup;
       const double margin = 0.1 * (missed - reached);
       const double context = std::clamp(guess, reached + margin, missed - margin);
-      std::optional<SearchCandidate> found = fastest(std::max(0.0, 1 - context));
+      std::optional<SearchCandidate> found = fastest(std::max(0.0, 1 - context), 0, speedup);
       if (found && *speedup_of(*found) >= speedup) {
         reached = 1 - sparsity_of(*found);
         best = std::move(found);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "windows/axis_counts.hpp"
 #include "windows/axis_table.hpp"
 
 namespace natten_sim {
@@ -27,6 +28,7 @@ struct AxisJob {
     std::size_t choice = 0, axis = 0;
   };
   std::vector<User> users;  // tile choices with this table, and the axis it is for
+  PerPass<AxisCounts*> counts = {nullptr, nullptr};  // that jobs share; null: every option is counted
 };
 
 /// What the tables of one call have in common.

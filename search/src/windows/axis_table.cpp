@@ -72,7 +72,8 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     if (constraints.fully_block_sparse && walk == Walk::kForward &&
         has_partial_tile_near_breaks(mask, tiles, kv_tiling))
       return std::nullopt;
-    const AxisCount count = count_axis(mask, tiles, kv_tiling, walk);
+    AxisCounts* const known = job.counts[index];
+    const AxisCount count = known != nullptr ? known->of(mask) : count_axis(mask, tiles, kv_tiling, walk);
     if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;
     option.attended = count.attended_pairs;
     option.cost[index] = axis_cost(context.space, mask, tiles, walk, count, context.objective);

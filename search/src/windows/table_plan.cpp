@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -58,6 +59,7 @@ class TablePlan {
     for (std::size_t index = 0; index < context.space.tiles.size(); ++index) add_choice(index);
     for (std::size_t index = 0; index < choices_.size(); ++index) restrict_to_sparsity(index);
     for (AxisJob& job : jobs_) choose_windows(job);
+    if (context.passes.size() == 2) share_counts();
   }
 
   [[nodiscard]] std::int64_t options() const {
@@ -225,7 +227,22 @@ class TablePlan {
     for (std::int64_t window = first; window <= last; window += step) add(window);
   }
 
+  /// Of jobs that have a pass of the same tiles.
+  void share_counts() {
+    for (AxisJob& job : jobs_) {
+      const AxisMask axis = axis_in(context_.space, job.axis, 1, 1);
+      for (std::size_t pass = 0; pass < job.tiles.size() && axis.length <= AxisCounts::kLongest; ++pass) {
+        const auto& [walk, kv_tiling, weight] = context_.passes[pass];
+        const auto same = std::find_if(counts_.begin(), counts_.end(), [&, walk = walk](const AxisCounts& each) {
+          return each.are_of(axis, job.tiles[pass], walk);
+        });
+        job.counts[pass] = same != counts_.end() ? &*same : &counts_.emplace_back(axis, job.tiles[pass], kv_tiling, walk);
+      }
+    }
+  }
+
   TableContext context_;
+  std::deque<AxisCounts> counts_;  // jobs point to them
   std::vector<AxisJob> jobs_;
   std::vector<Choice> choices_;
 };
