@@ -7,6 +7,8 @@
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/models/schedules/launch_monotone.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
+#include <natten_sim/search/schedules/schedule_work.hpp>
+#include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/schedule.hpp>
 
 #include "schedules/cost_map.hpp"
@@ -222,14 +224,15 @@ class StepProgress {
 
 /// The named algorithms, or all, less the searches that nobody asked for and that take long here.
 std::vector<const ScheduleAlgorithm*> chosen_algorithms(const ScheduleQuestion& question,
-                                                        ScheduleAnswer& answer) {
+                                                        const BackwardProblem& problem,
+                                                        std::vector<std::string>& left_out) {
   std::vector<const ScheduleAlgorithm*> algorithms;
   for (const std::string& name : question.algorithms) algorithms.push_back(&schedule_algorithm(name));
   if (!algorithms.empty()) return algorithms;
-  const bool search = question.effort || question.time_limit_s || count_tasks(answer.problem) <= kCheapTasks;
+  const bool search = question.effort || question.time_limit_s || count_tasks(problem) <= kCheapTasks;
   for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
     if (algorithm->searches && !search) {
-      answer.left_out.push_back(algorithm->name);
+      left_out.push_back(algorithm->name);
     } else {
       algorithms.push_back(algorithm);
     }
@@ -267,7 +270,7 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
   for (const std::string& name : question.algorithms) (void)schedule_algorithm(name);
   ScheduleAnswer answer = describe_problem(question, context.catalog);
   if (question.begins) question.begins(answer.problem);
-  const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer);
+  const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, answer.problem, answer.left_out);
   BackwardCosts costs = answer.costs;
   costs.reduce /= question.ctas_per_chain;  // each of a pair reduces half of a dQ tile
   const WholeCosts whole = whole_costs(answer.problem, costs);
@@ -296,6 +299,37 @@ ScheduleAnswer schedule(const ScheduleQuestion& question, const Context& context
   request.standing = {};
   if (maps) answer.cost_map = cost_map(request);
   return answer;
+}
+
+Estimate estimate(const ScheduleQuestion& question, const BackwardProblem& problem) {
+  std::vector<std::string> left_out;
+  const std::vector<const ScheduleAlgorithm*> algorithms = chosen_algorithms(question, problem, left_out);
+  Estimate estimate;
+  for (const ScheduleAlgorithm* algorithm : algorithms) {
+    const ScheduleWork work = schedule_work(*algorithm, problem, question.effort);
+    estimate.steps += work.steps;
+    estimate.bytes = std::max(estimate.bytes, work.bytes);
+  }
+  constexpr double kOfTimes = 32, kOfPath = 1100;  // a task
+  const auto tasks = static_cast<double>(count_tasks(problem));
+  if (question.detail.times) estimate.bytes += kOfTimes * tasks;
+  if (question.detail.critical_path) estimate.bytes += kOfPath * tasks;
+  if (question.detail.plan)  // those of the others are kept
+    estimate.bytes += static_cast<double>(algorithms.size() - 1) * static_cast<double>(schedule_bytes(problem));
+  const bool in_tokens = std::holds_alternative<TokenSizes>(question.sizes);
+  if (problem.heads >= std::max(problem.mask.q_tiles, problem.mask.kv_tiles)) {
+    estimate.option = "heads";
+    estimate.value = std::to_string(question.heads);
+  } else {
+    estimate.option = in_tokens ? "input" : "q-tiles";
+    estimate.value = std::to_string(in_tokens ? std::get<TokenSizes>(question.sizes).q_tokens
+                                              : std::int64_t{problem.mask.q_tiles});
+  }
+  return estimate;
+}
+
+Estimate estimate(const ScheduleQuestion& question, const Context& context) {
+  return estimate(question, describe_problem(question, context.catalog).problem);
 }
 
 ScheduleAnswer schedule(const TableQuestion& question, const Context& context) {

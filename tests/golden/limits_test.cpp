@@ -1,6 +1,7 @@
 // What a run may take: bounds that are checked before anything is allocated, --max-memory and --max-time.
 #include <filesystem>
 #include <string>
+#include <tuple>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -75,6 +76,37 @@ TEST_CASE("what needs more memory than --max-memory is refused, and --max-memory
   const std::string config = scratch_folder() + "/limits.toml";
   write_text(config, "max-memory = 1000\n");
   check_refused(large + " --config " + config, {"max-memory", "1000 MiB"});
+}
+
+TEST_CASE("what would need more memory than --max-memory is refused at once, and the option at fault is named") {
+  if (kSanitized) return;
+  // Before anything is done: a time limit of a millisecond is not reached.
+  for (const auto& [line, option, value] : {
+           std::tuple{"atomics --updates 4294967295 --rows 268435456", "rows", "268435456"},
+           std::tuple{"schedule --q-tiles 16 --heads 100000 --algorithm shift", "heads", "100000"},
+           std::tuple{"schedule --q-tiles 4096 --heads 2 --algorithm shift", "q-tiles", "4096"},
+           std::tuple{"msda --workload B64_1600x2666_d256_L4_h8_p4_q20000", "workload", "B64_1600x2666"},
+           std::tuple{"reuse --stream-bytes 1073741824 --fidelity lru", "stream-bytes", "1073741824"},
+           std::tuple{"reuse -i 1048576 --fidelity lru --granularity sector --device h200", "input", "1048576"},
+       }) {
+    INFO(line);
+    check_refused(line + std::string(" --max-memory 100"), {option, value, "which takes about", "100 MiB"});
+  }
+}
+
+TEST_CASE("an estimate is told in place of the answer, as text, JSON and CSV") {
+  const std::string line = "atomics --updates 4294967295 --rows 268435456 --estimate";
+  const Json told = Json::parse(run(line + " --json").out);
+  CHECK(told["schema"] == "natten-sim.estimate/1");
+  CHECK(told["input"]["atomics"]["rows"] == 268435456);
+  CHECK(told["result"]["steps"] == 4294967295.0);  // one an update
+  CHECK(told["result"]["option"] == "rows");
+  // 20 bytes per row, a bit for whether it receives something, and the table before the array: 2^27 entries of 24.
+  CHECK(told["result"]["bytes"].get<double>() > 20.0 * 268435456);
+  CHECK(run(line).out.find("steps   4.29e+09") != std::string::npos);
+  CHECK(run(line + " --csv").out.starts_with("steps,bytes,option,value\n"));
+  check_refused("atomics --distribution file:/dev/zero --estimate", {"estimate", "before it is read"});
+  check_refused("schedule -i 8192 --heads 16 --device h200 --kernel fa4 --estimate", {"estimate", "kernel"});
 }
 
 TEST_CASE("a schedule takes the memory that its bound counts, within a factor of two") {

@@ -374,8 +374,8 @@ TEST_CASE(
   CHECK(served.exit_code == 0);
   const std::vector<Json> answers = json_lines(served.out);
   REQUIRE(answers.size() == 2);
-  CHECK(answers[0]["error"]["parameter"] == "request");
-  CHECK(answers[0]["error"]["value"] == "too large for this machine's memory, or for max-memory");
+  CHECK(answers[0]["error"]["parameter"] == "rows");
+  CHECK(answers[0]["error"]["value"] == "268435456, which takes about 3105 MiB of memory,");
   CHECK(answers[1].contains("result"));
 }
 

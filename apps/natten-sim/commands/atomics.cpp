@@ -6,6 +6,7 @@
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
@@ -52,6 +53,7 @@ Options<AtomicsFlags> atomics_rows() {
            {.value = "FILE", .help = "Draw the remedies as bars", .echo = Echo::kNever});
   rows.group("Pictures");
   rows.include(conclusion_rows(), &AtomicsFlags::output);
+  rows.include(estimate_rows(), &AtomicsFlags::output);
   return rows.include(output_rows(), &AtomicsFlags::output);
 }
 
@@ -89,6 +91,9 @@ int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   context.progress = bar.callback();
   ScatterQuestion question = flags.question;
   question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = !flags.output.csv};
+  if (answered_by_estimate(flags.output, reply, "atomics", options_of<ScatterQuestion>().echo(question),
+                           study::estimate(question)))
+    return kExitDone;
   const ScatterAnswer answer = study::scatter(question, context);
   bar.clear();
   AnswerBody body = render(flags, answer);

@@ -11,6 +11,7 @@
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
@@ -87,6 +88,7 @@ Options<MsdaFlags> msda_rows() {
            {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
   rows.group("Pictures");
   rows.include(conclusion_rows(), &MsdaFlags::output);
+  rows.include(estimate_rows(), &MsdaFlags::output);
   return rows.include(output_rows(), &MsdaFlags::output);
 }
 
@@ -131,6 +133,9 @@ int run_msda(const MsdaFlags& flags, Reply& reply) {
   context.progress = bar.callback();
   MsdaQuestion question = flags.question;
   question.details = {.addresses = !flags.output.csv, .remedies = !flags.output.csv || flags.svg_remedies};
+  if (answered_by_estimate(flags.output, reply, "msda", options_of<MsdaQuestion>().echo(question),
+                           study::estimate(question, context)))
+    return kExitDone;
   const MsdaAnswer answer = study::msda(question, context);
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);

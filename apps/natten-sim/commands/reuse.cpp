@@ -1,4 +1,5 @@
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/attention_kernels.hpp>
@@ -6,6 +7,7 @@
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands/rows/reuse_flags.hpp"
@@ -102,6 +104,7 @@ study::ReuseParts with_kernel_of_file(study::ReuseParts parts, Catalog& catalog)
 }
 
 int run_reuse(const ReuseFlags& flags, Reply& reply) {
+  if (flags.predictions && flags.output.estimate) throw Conflict(mention("estimate"), mention("predictions"));
   if constexpr (kJsonAlone) {
     if (flags.predictions) refuse_beyond_json("predictions");
   } else {
@@ -115,6 +118,8 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const ReusePicture* picture = chosen_picture(flags);
   question.details = details_of(flags, picture);
+  if (answered_by_estimate(flags.output, reply, "reuse", reuse_input(question), study::estimate(question, context)))
+    return kExitDone;
   ProgressBar bar("simulating", flags.output.quiet);
   context.progress = bar.callback();
   const ReuseAnswer answer = study::reuse(question, context);

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/flat_schedule.hpp>
@@ -26,6 +27,8 @@
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/study/recorded_run.hpp>
 
+#include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands/rows/schedule_rows.hpp"
@@ -224,7 +227,15 @@ class CheckpointFile {
 void run_algorithms(const ScheduleFlags& flags, Reply& reply, study::Context context) {
   study::ScheduleQuestion question = schedule_question(flags);
   if (question.algorithms.empty()) refuse_with_all(flags);
-  question.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
+  if (flags.output.estimate) {
+    put_estimate(flags.output, reply, "schedule", options_of<study::ScheduleParts>().echo(flags.parts),
+                 study::estimate(question, context));
+    return;
+  }
+  question.begins = [&](const BackwardProblem& problem) {
+    require_shown(flags, problem);
+    require_memory(study::estimate(question, problem));
+  };
   std::optional<CheckpointFile> checkpoint;
   if (flags.checkpoint) {
     checkpoint.emplace(*flags.checkpoint);
@@ -307,6 +318,8 @@ int run_schedule(const ScheduleFlags& given, Reply& reply) {
                            "given without " + std::string(flags.table ? "a picture" : "--table"),
                            "a run of the schedule in --table, and --svg or --perfetto");
   }
+  if (flags.output.estimate && (flags.table || flags.parts.kernel))
+    throw Conflict(mention("estimate"), mention(flags.table ? "table" : "kernel"));
   study::Context context = make_context(flags.files);
   load_costs(flags, context);
   if (flags.parts.kernel) {

@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -7,6 +9,38 @@
 #include <natten_sim/search/schedules/chain_orders.hpp>
 
 namespace natten_sim::schedules {
+namespace {
+
+/// When each task reduces into dQ, tasks in the order of launches.
+using Times = std::vector<double>;
+
+/// Where the chains run as soon as they can, in any order of dQ.
+std::variant<Times, Deadlock> unordered_times(const BackwardProblem& problem, const BackwardCosts& costs,
+                                              const BackwardSchedule& schedule) {
+  BackwardCosts taxed = costs;  // an unordered run would leave the tax out
+  taxed.reduce += taxed.per_tile_tax;
+  const auto run = [&](const BackwardSchedule& free) {
+    return attempt_schedule(problem, taxed, free, RecordTimes::kYes);
+  };
+  std::variant<ScheduleRun, Deadlock> outcome;
+  if (schedule.dq_order.empty()) {
+    outcome = run(schedule);
+  } else {
+    BackwardSchedule free = schedule;
+    free.dq_order.clear();
+    outcome = run(free);
+  }
+  if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
+  Times times;
+  times.reserve(std::get<ScheduleRun>(outcome).tasks.size());
+  for (const TaskTimes& task : std::get<ScheduleRun>(outcome).tasks) {
+    poll();
+    times.push_back(task.reduce_start);
+  }
+  return times;
+}
+
+}  // namespace
 
 QTiles attended_of_each_kv_tile(const BlockMask& mask) { return mask.attended().q_of_kv; }
 
@@ -94,39 +128,43 @@ DqOrder dq_by_kv_tile(const BackwardProblem& problem, TileOrder order) {
 std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& problem,
                                                     const BackwardCosts& costs,
                                                     const BackwardSchedule& schedule) {
-  BackwardSchedule free = schedule;
-  free.dq_order.clear();
-  BackwardCosts taxed = costs;  // an unordered run would leave the tax out
-  taxed.reduce += taxed.per_tile_tax;
-  std::variant<ScheduleRun, Deadlock> outcome = attempt_schedule(problem, taxed, free, RecordTimes::kYes);
+  std::variant<Times, Deadlock> outcome = unordered_times(problem, costs, schedule);
   if (auto* deadlock = std::get_if<Deadlock>(&outcome)) return std::move(*deadlock);
-  const ScheduleRun& run = std::get<ScheduleRun>(outcome);
-  struct Visit {
-    double time;
-    std::size_t launch;
-    std::int32_t kv_tile;
-    bool operator<(const Visit& other) const {
-      return std::tie(time, launch) < std::tie(other.time, other.launch);
-    }
-  };
+  const Times times = std::move(std::get<Times>(outcome));
   const auto q_tiles = static_cast<std::size_t>(problem.mask.q_tiles);
-  std::vector<std::vector<Visit>> visits(static_cast<std::size_t>(problem.heads) * q_tiles);
-  std::size_t task = 0;
-  for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
+  const auto cell_of = [&](const ScheduledChain& chain, std::int32_t q) {
+    return static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q);
+  };
+  // All visits in one array, those of a dQ tile side by side: there may be 2^27.
+  struct Visit {
+    std::uint32_t task;  // in the order of launches
+    std::int32_t kv_tile;
+  };
+  std::vector<Visit> visits(times.size());
+  std::vector<std::uint32_t> end(static_cast<std::size_t>(problem.heads) * q_tiles, 0);
+  for (const ScheduledChain& chain : schedule.chains) {
     poll();
-    const ScheduledChain& chain = schedule.chains[launch];
-    for (const std::int32_t q : chain.q_order) {
-      visits[static_cast<std::size_t>(chain.head) * q_tiles + static_cast<std::size_t>(q)].push_back(
-          {run.tasks[task++].reduce_start, launch, chain.kv_tile});
-    }
+    for (const std::int32_t q : chain.q_order) ++end[cell_of(chain, q)];
+  }
+  std::exclusive_scan(end.begin(), end.end(), end.begin(), std::uint32_t{0});
+  std::uint32_t task = 0;
+  for (const ScheduledChain& chain : schedule.chains) {
+    poll();
+    for (const std::int32_t q : chain.q_order) visits[end[cell_of(chain, q)]++] = {task++, chain.kv_tile};
   }
   DqOrder dq_order;
-  dq_order.reserve(visits.size());
-  for (std::vector<Visit>& cell : visits) {
+  dq_order.reserve(end.size());
+  std::uint32_t begin = 0;
+  for (const std::uint32_t cell_end : end) {
     poll();
-    std::sort(cell.begin(), cell.end());
-    dq_order.emplace_back();
-    for (const Visit& visit : cell) dq_order.back().push_back(visit.kv_tile);
+    const std::span<Visit> cell(visits.data() + begin, visits.data() + cell_end);
+    begin = cell_end;
+    std::sort(cell.begin(), cell.end(), [&](const Visit& a, const Visit& b) {
+      return std::tie(times[a.task], a.task) < std::tie(times[b.task], b.task);
+    });
+    std::vector<std::int32_t>& order = dq_order.emplace_back();
+    order.reserve(cell.size());
+    for (const Visit& visit : cell) order.push_back(visit.kv_tile);
   }
   return dq_order;
 }

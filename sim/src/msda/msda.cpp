@@ -61,9 +61,9 @@ class Sampler {
       const std::vector<MsdaPoint> references = reference_points(config_, sampling_, sample.image);
       for (sample.query = 0; sample.query < queries_; ++sample.query) {
         for (sample.head = 0; sample.head < config_.heads; ++sample.head) {
-          poll();
           for (sample.level = 0; sample.level < config_.levels(); ++sample.level) {
             for (sample.point = 0; sample.point < config_.points; ++sample.point) {
+              poll();
               const MsdaPoint at = location(references[static_cast<std::size_t>(sample.query)],
                                             levels_[static_cast<std::size_t>(sample.level)], sample);
               all.push_back(static_cast<float>(at.x));
@@ -83,11 +83,11 @@ class Sampler {
       const std::vector<MsdaPoint> references = reference_points(config_, sampling_, sample.image);
       const std::vector<std::int32_t> queries = permutation(order, references, sampling_.seed);
       for (std::size_t position = 0; position < queries.size(); ++position) {
-        poll();
         sample.query = queries[position];
         for (sample.head = 0; sample.head < config_.heads; ++sample.head) {
           for (sample.level = 0; sample.level < config_.levels(); ++sample.level) {
             for (sample.point = 0; sample.point < config_.points; ++sample.point) {
+              poll();
               locate(references[static_cast<std::size_t>(sample.query)], sample);
               visit(sample);
             }

@@ -90,7 +90,10 @@ ReuseProfile replay_lockstep(const AttentionWork& work, Granularity granularity,
         std::int64_t& base = first[static_cast<std::size_t>(access.block)];
         const std::int64_t sectors = access.bytes / sector;
         if (base < 0) base = std::exchange(next, next + sectors);
-        for (std::int64_t i = 0; i < sectors; ++i) profile.add(distances.access(base + i, sector));
+        for (std::int64_t i = 0; i < sectors; ++i) {
+          poll();
+          profile.add(distances.access(base + i, sector));
+        }
         if (access.shared_bytes != 0) profile.add(sector, access.shared_bytes / sector);
       },
       progress);

@@ -204,6 +204,7 @@ double Simulation::pairs_per_ns(std::int32_t worker) const {
   const Sm& sm = sm_of(worker);
   const std::int32_t slots = (work_.schedule().workers - 1) / device_.sms + 1;
   if (slots == 1) return device_.pairs_per_ns / sm.slowness;
+  poll();  // an SM may have 2^20 slots, each with as many older ones to count
   const auto last = static_cast<double>(slots - 1);
   const double at_work = sm.at_work;
   const double share = device_.lone_share + (1 - device_.lone_share) * (at_work - 1) / last;

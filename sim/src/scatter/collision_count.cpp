@@ -163,7 +163,6 @@ CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
   RowTally tally(rows);
   std::vector<std::int64_t> buffer(static_cast<std::size_t>(kCollisionStretch));
   for (std::size_t got = 0; (got = stream.read(buffer)) > 0;) {
-    poll_now();
     for (std::size_t i = 0; i < got; ++i) {
       if (buffer[i] < 0 || buffer[i] >= rows)
         throw InvalidParameter("row", std::to_string(buffer[i]), "0.." + std::to_string(rows - 1));
@@ -171,6 +170,7 @@ CollisionCount count_collisions(IndexStream& stream, std::int64_t rows,
     if (tally.updates() + static_cast<std::int64_t>(got) > kMaxUpdates)
       throw InvalidParameter("updates", "more than " + std::to_string(kMaxUpdates), "at most 2^32 - 1");
     for (std::size_t i = 0; i < got; ++i) {
+      poll();
       if (i + kAhead < got) tally.prefetch(buffer[i + kAhead]);
       tally.add(buffer[i]);
     }

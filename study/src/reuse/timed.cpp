@@ -1,9 +1,12 @@
 #include "timed.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 
@@ -131,10 +134,15 @@ void place_ctas(const ReuseSetting& setting, const AttentionWork& work, const Ti
   // Slots that no CTA is launched on, on the SMs that have the fewest.
   std::vector<std::int64_t> taken(static_cast<std::size_t>(wavefront.sms), 0);
   for (const std::int32_t sm : sms) ++taken[static_cast<std::size_t>(sm)];
+  using Place = std::pair<std::int64_t, std::int32_t>;  // slots taken, SM
+  std::priority_queue<Place, std::vector<Place>, std::greater<>> emptiest;
+  for (std::int32_t sm = 0; sm < wavefront.sms; ++sm) emptiest.emplace(taken[static_cast<std::size_t>(sm)], sm);
   while (static_cast<std::int64_t>(sms.size()) < workers) {
-    const auto emptiest = std::ranges::min_element(taken);
-    ++*emptiest;
-    sms.push_back(static_cast<std::int32_t>(emptiest - taken.begin()));
+    poll();
+    const auto [slots, sm] = emptiest.top();
+    emptiest.pop();
+    emptiest.emplace(slots + 1, sm);
+    sms.push_back(sm);
   }
   wavefront.sm_of_worker = std::move(sms);
 }
@@ -150,11 +158,14 @@ WavefrontOptions wavefront_options(const DeviceNumbers& numbers, const SplitQPro
   }
   if (!numbers.shared_memory_per_block_bytes) return options;
   const OperandSizes& sizes = problem.sizes;
-  const std::int64_t q = product(problem.tiles.q_tile, "q_tile") * sizes.key_row_bytes();
-  const std::int64_t kv =
-      product(problem.tiles.kv_tile, "kv_tile") * (sizes.key_row_bytes() + sizes.value_row_bytes());
-  const std::int64_t tiles = (*numbers.shared_memory_per_block_bytes / ctas_per_sm - q) / kv;
-  options.stages = static_cast<std::int32_t>(std::clamp<std::int64_t>(tiles, 1, kMaxStages));
+  // In doubles: a tile of 2^60 tokens is legal, and fills any memory.
+  const auto bytes_of = [](const Extents& tile, const char* name, std::int64_t row_bytes) {
+    return static_cast<double>(product(tile, name)) * static_cast<double>(row_bytes);
+  };
+  const double q = bytes_of(problem.tiles.q_tile, "q_tile", sizes.key_row_bytes());
+  const double kv = bytes_of(problem.tiles.kv_tile, "kv_tile", sizes.key_row_bytes() + sizes.value_row_bytes());
+  const auto room = static_cast<double>(*numbers.shared_memory_per_block_bytes / ctas_per_sm);
+  options.stages = static_cast<std::int32_t>(std::clamp((room - q) / kv, 1.0, static_cast<double>(kMaxStages)));
   return options;
 }
 

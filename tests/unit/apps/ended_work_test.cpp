@@ -1,14 +1,19 @@
 // Every subcommand stops when it is told to: whatever it computes, its loops poll the token of its thread.
 #include <algorithm>
 #include <atomic>
+#include <charconv>
+#include <cstdint>
 #include <ctime>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/io/json_text.hpp>
 
 #include "catch.hpp"
 #include "cli/server.hpp"
@@ -35,6 +40,8 @@ const std::vector<std::string> kLongQuestions = {
     R"({"command": "schedule", "options": {"workers": 32, "heads": 3, "mask": "gna:i=24x24,w=8x8,s=4x4,q-tile=4x4,kv-tile=4x4", "algorithm": "best", "effort": 1000000}})",
     R"({"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}})",
     R"({"command": "reuse", "options": {"input": 1048576, "device": "h200", "fidelity": "timed"}})",
+    R"({"command": "reuse", "options": {"input": 16384, "device": "h200", "fidelity": "timed", "workers": 1048576}})",
+    R"({"command": "reuse", "options": {"input": 8388608, "device": "h200", "fidelity": "lru", "granularity": "sector", "q_tile": 8388608, "kv_tile": 8388608}})",
     R"({"command": "reuse", "options": {"input": 131072, "device": "h200", "fidelity": "lru", "ways": 16}})",
     R"({"command": "reuse", "options": {"sweep": "seqlen=8192:1048576:8192", "device": "h200", "fidelity": "lru"}})",
     R"({"command": "reuse", "options": {"sweep": "seqlen=8192:67108864:8192", "device": "h200"}})",
@@ -44,6 +51,60 @@ const std::vector<std::string> kLongQuestions = {
     R"({"command": "msda", "options": {"workload": "B64_1600x2666_d256_L4_h8_p4_q20000", "order": "all"}})",
     R"({"command": "reproduce", "options": {"work": "all"}})",
 };
+
+/// Questions that are answered, from which the largest of each option is asked.
+const std::vector<std::pair<std::string, std::string>> kPlainQuestions = {
+    {"count", R"({"input": [64, 64], "window": [16, 16]})"},
+    {"search", R"({"input": [32, 32]})"},
+    {"search", R"({"input": [32, 32], "pareto": true, "device": "h200"})"},
+    {"advise", R"({"input": [30, 48, 80], "heads": 24, "dim": 128, "device": "h200"})"},
+    {"schedule", R"({"q_tiles": 16, "heads": 2, "mask": "causal"})"},
+    {"schedule", R"({"q_tiles": 16, "heads": 2, "algorithm": "best"})"},
+    {"reuse", R"({"input": 16384, "device": "h200"})"},
+    {"reuse", R"({"input": 16384, "device": "h200", "fidelity": "lru"})"},
+    {"reuse", R"({"input": 16384, "device": "h200", "fidelity": "timed"})"},
+    {"reuse", R"({"stream_bytes": 1048576, "device": "h200", "fidelity": "lru"})"},
+    {"atomics", R"({"updates": 4096})"},
+    {"atomics", R"({"updates": 4096, "distribution": "zipf:1.1"})"},
+    {"msda", R"({"workload": "B1_64x64_d64_L2_h2_p2_q50"})"},
+    {"mask", R"({"mask": "causal|prefix:100", "seqlen_q": 4096, "device": "h200"})"},
+    {"plan", R"({"preset": "hunyuan-video", "device": "h200", "window": [18, 24, 24]})"},
+    {"explain", R"({"input": [30, 48, 80], "window": [18, 24, 24], "device": "h200"})"},
+};
+
+/// The last whole number of a range as help states it: 1..1024.
+std::optional<std::int64_t> last_of(const std::string& range) {
+  const std::size_t dots = range.find("..");
+  if (dots == std::string::npos) return std::nullopt;
+  std::int64_t last = 0;
+  const char* const end = range.data() + range.size();
+  const auto [read, error] = std::from_chars(range.data() + dots + 2, end, last);
+  return error == std::errc() && read == end ? std::optional(last) : std::nullopt;
+}
+
+/// Each of the plain questions with one option at its largest legal value, for every option that has one.
+std::vector<std::string> largest_questions() {
+  std::vector<std::string> questions;
+  for (const auto& [name, options] : kPlainQuestions) {
+    const auto command =
+        std::find_if(commands().begin(), commands().end(), [&](const Command& each) { return each.name == name; });
+    REQUIRE(command != commands().end());
+    for (const OptionSpec& spec : command->options) {
+      const std::optional<std::int64_t> largest = last_of(spec.range);
+      if (!largest || spec.has_flag("--max-memory")) continue;
+      Json asked = Json::parse(options);
+      const std::string key = spec.keys().front();
+      Json value = *largest;
+      if (asked.contains(key) && asked.at(key).is_array()) {
+        value = asked.at(key);
+        value[0] = *largest;
+      }
+      asked[key] = std::move(value);
+      questions.push_back(json_text(Json{{"command", name}, {"options", std::move(asked)}}));
+    }
+  }
+  return questions;
+}
 
 /// Counts checks, and ends the work at one of them.
 class AtCheck final : public Cancellation {
@@ -68,6 +129,22 @@ TEST_CASE("a question whose time is over before it begins is answered by an erro
     REQUIRE(answer.contains("error"));
     CHECK(answer.at("error").at("message") == "test: enough; accepted: fewer");
   }
+}
+
+TEST_CASE("the largest value of every option is answered, refused or ended") {
+  Server server(commands());
+  int ended = 0;
+  const std::vector<std::string> questions = largest_questions();
+  CHECK(questions.size() > 100);
+  for (const std::string& question : questions) {
+    INFO(question);
+    AtCheck token(20);
+    const CancellationScope scope(token);
+    const Json answer = Json::parse(server.respond(question));
+    CHECK((answer.contains("result") || answer.contains("error")));
+    ended += token.checks() >= 20 ? 1 : 0;
+  }
+  CHECK(ended >= 10);
 }
 
 TEST_CASE("work that is ended in its middle leaves the next question as it would be without it") {
@@ -114,7 +191,9 @@ TEST_CASE("long questions are never without a look at their time for half a seco
           "[.nightly][clock]") {
   if (natten_sim::test::kSanitized) return;
   for (const double limit_s : {0.1, 2.0}) {
-    for (const std::string& question : kLongQuestions) {
+    std::vector<std::string> questions = largest_questions();
+    questions.insert(questions.end(), kLongQuestions.begin(), kLongQuestions.end());
+    for (const std::string& question : questions) {
       INFO(question << " for " << limit_s << " s");
       LongestGap token(limit_s);
       const CancellationScope scope(token);

@@ -255,6 +255,18 @@ std::vector<std::string> assumed(ReuseQuestion question, const Device& device) {
   return reuse(question, mine).assumed_numbers;
 }
 
+TEST_CASE("a timed answer of tiles that no memory holds has one stage, as that of tiles a little too large") {
+  const auto time_of = [](std::int64_t tokens) {
+    ReuseQuestion question;
+    question.subject = AttentionSubject{.seqlen = Extents{1024}, .kv_tile = Extents{tokens}};
+    question.device = "h200";
+    question.method = TimedRun{};
+    return *reuse(question, default_context()).results.front().first.time_ns;
+  };
+  // 228 KiB hold fewer than 2048 tokens of K and V of 128 bytes each; 2^60 of them overflow 64 bits.
+  CHECK(time_of(std::int64_t{1} << 60) == time_of(2048));
+}
+
 TEST_CASE(
     "study: a timed answer names the tail of DRAM's latency and the peak rate where nobody measured them") {
   Device device = context().catalog.device("h200");

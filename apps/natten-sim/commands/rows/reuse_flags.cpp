@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 
 namespace natten_sim::cli {
 
@@ -28,6 +29,7 @@ Options<ReuseFlags> reuse_rows() {
             .rules_out = others});
   rows.group("Pictures and tables");
   rows.include(conclusion_rows(), &ReuseFlags::output);
+  rows.include(estimate_rows(), &ReuseFlags::output);
   return rows.include(output_rows(), &ReuseFlags::output);
 }
 

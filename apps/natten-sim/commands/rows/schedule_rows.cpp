@@ -3,6 +3,7 @@
 #include <natten_sim/io/files.hpp>
 
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "commands/rows/schedule_values.hpp"
 
 namespace natten_sim::cli {
@@ -46,6 +47,7 @@ Options<Flags> file_rows() {
       "--perfetto", &Flags::perfetto,
       {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker; at most 2^21 tasks"});
   rows.include(conclusion_rows(), &Flags::output);
+  rows.include(estimate_rows(), &Flags::output);
   rows.include(output_rows(), &Flags::output);
   return rows;
 }
