@@ -3,6 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/registry.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/search/schedules/schedule_work.hpp>
 
 namespace natten_sim {
 namespace schedules {
@@ -42,6 +43,8 @@ PlanOutcome attempt_plan(const ScheduleAlgorithm& algorithm, const ScheduleReque
   require_valid(request);
   if (std::optional<NotApplicable> reason = algorithm.not_applicable(request.problem))
     return std::move(*reason);
+  if (schedule_work(algorithm, request.problem).bytes > static_cast<double>(kMaxScheduleBytes))
+    return NotApplicable{"fewer tasks: its schedule of these takes more than 4 GiB"};
   return algorithm.plan(request);
 }
 
