@@ -2,6 +2,8 @@
 
 #include <natten_sim/search/schedules/schedule_work.hpp>
 
+#include "schedules/search_budget.hpp"
+
 namespace natten_sim {
 namespace {
 
@@ -24,6 +26,8 @@ Costs costs_of(const ScheduleAlgorithm& algorithm) {
 double schedules_of(std::optional<std::int64_t> effort, double tasks) {
   constexpr double kNamed = 20, kAnIteration = 5;
   const double usual = std::clamp(static_cast<double>(1 << 22) / std::max(tasks, 1.0), 8.0, 2000.0);
+  if (!effort && tasks > static_cast<double>(schedules::SearchBudget::kManyTasks))
+    return std::max(schedules::SearchBudget::kUsualWork / tasks, schedules::kByRule);
   return kNamed + kAnIteration * (effort ? static_cast<double>(*effort) : usual);
 }
 

@@ -6,6 +6,7 @@
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 
 #include "catch.hpp"
+#include "schedules/search_budget.hpp"
 
 namespace best_test {
 
@@ -44,6 +45,45 @@ double default_effort(std::int32_t tiles, std::int32_t heads) {
 TEST_CASE("a search does 2^22 iterations over its tasks, 2000 at most") {
   CHECK(default_effort(11, 3) == Approx(2000));              // 3 * 66 tasks
   CHECK(default_effort(66, 1) == Approx((1 << 22) / 2211));  // 66 * 67 / 2 tasks
+}
+
+TEST_CASE("a search of many tasks does the work of 200 million simulated tasks, unless told otherwise") {
+  using schedules::SearchBudget;
+  constexpr std::int64_t kTasks = 10'000'000;
+  ScheduleRequest request;
+  SearchBudget usual(request, kTasks);
+  CHECK(usual.affords(20));
+  CHECK_FALSE(usual.affords(20.1));
+  usual.spend(15);
+  CHECK(usual.share() == Approx(0.75));
+  CHECK(usual.affords(5));
+  CHECK_FALSE(usual.affords(5.1));
+  CHECK(SearchBudget(request, 1 << 18).affords(1e9));  // few tasks
+  CHECK_FALSE(SearchBudget(request, (1 << 18) + 1).affords(1e9));
+  request.effort = 8;
+  SearchBudget told(request, kTasks);
+  told.spend(1e6);
+  CHECK(told.affords(1e6));
+  CHECK(told.share() == 0);
+  request.effort.reset();
+  request.time_limit_s = 0;
+  SearchBudget over(request, kTasks);
+  CHECK(over.affords(1));  // nothing is known of its pace
+  over.spend(1);
+  CHECK_FALSE(over.affords(1));
+}
+
+TEST_CASE("a search of many tasks without time answers with one schedule by a rule") {
+  ScheduleRequest request;
+  request.problem.mask = causal_mask(96);
+  request.problem.heads = 60;  // 60 * 96 * 97 / 2 tasks, more than 2^18
+  request.problem.workers = 132;
+  request.time_limit_s = 0;
+  const PlanRun found = run_plan(plan_backward(schedule_algorithm("best"), request));
+  request.dispatch = Dispatch::kDynamic;
+  const PlanRun by_rule = run_plan(plan_backward(schedule_algorithm("spt"), request));
+  CHECK(by_rule.makespan > by_rule.lower_bound);  // a search with time would go on
+  CHECK(found.makespan == by_rule.makespan);
 }
 
 TEST_CASE("asked for dynamic dispatch, a search tries the named schedules in it") {

@@ -3,11 +3,11 @@
 // chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
 // bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A
 // time limit takes the place of the effort: then both searches go on until the bound is met or time is up.
+// Of many tasks kSoon comes first, and what follows while SearchBudget affords it.
 // With dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a
 // limit of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit
 // wins.
 #include <algorithm>
-#include <chrono>
 #include <compare>
 #include <limits>
 #include <numeric>
@@ -22,6 +22,7 @@
 #include "schedules/exhaustive.hpp"
 #include "schedules/local_change.hpp"
 #include "schedules/packing.hpp"
+#include "schedules/search_budget.hpp"
 
 namespace natten_sim::schedules {
 namespace {
@@ -29,7 +30,8 @@ namespace {
 constexpr std::int64_t kExhaustiveTasks = 32;
 constexpr std::int64_t kTimedTasks = 128;  // the same under a time limit
 constexpr std::int64_t kNodesAnIteration = 500;
-constexpr std::int64_t kManyTasks = std::int64_t{1} << 18;
+/// The rule that is closest to the bound with most masks, in the time of one simulation.
+constexpr const char* kSoon = "spt";
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// Of a schedule; the smaller one wins.
@@ -45,6 +47,8 @@ class BestSearch {
       : request_(request),
         problem_(request.problem),
         bound_(schedule_bounds(request.problem, request.costs).best()),
+        tasks_(problem_.heads * problem_.mask.attended().count),
+        budget_(request, tasks_),
         earlier_iterations_(request.start ? request.start->iterations : 0),
         random_(request.seed, first_number(earlier_iterations_)),
         packing_random_(request.seed, first_number(earlier_iterations_)) {
@@ -55,27 +59,26 @@ class BestSearch {
           chains_.push_back(head * problem_.mask.kv_tiles + kv);
       }
     }
-    tasks_ = problem_.heads * attended.count;
-    effort_ = request.effort.value_or(
-        std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks_, 1), 8, 2000));
     for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)
       times_.push_back(chain_time(problem_, request.costs, kv));
   }
 
   PlanOutcome run() {
-    // A dozen named schedules of a large problem take longer than a list schedule, which often meets the
-    // bound.
     if (request_.start) offer(request_.start->best);
     if (!score_) {
-      if (tasks_ > kManyTasks) try_list_schedules();
+      if (budget_.many()) {
+        try_named(schedule_algorithm(kSoon), request_.dispatch.value_or(Dispatch::kDynamic));
+        tell_standing(earlier_iterations_);
+        try_list_schedules();
+      }
       try_named();
-      if (tasks_ <= kManyTasks) try_list_schedules();
+      if (!budget_.many()) try_list_schedules();
     }
     try_packed_lists();
     const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : kExhaustiveTasks) && !limited();
     // Under a time limit, half of it is left for the proof of a small problem.
     std::int64_t done = earlier_iterations_;
-    for (; !proven() && spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
+    for (; !proven() && begins(kByIteration) && budget_.spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
       poll_now();
       tell_progress(done);
       tell_standing(done);
@@ -84,7 +87,7 @@ class BestSearch {
     }
     if (packed_best_score_) offer(std::move(packed_best_));
     std::optional<double> exhausted;
-    if (score_ && !proven() && small && effort_ > 0) exhausted = exhaust();
+    if (score_ && !proven() && small && budget_.effort() > 0) exhausted = exhaust();
     if (!score_) return hang();
     tell_standing(done);
     SchedulePlan plan = one_phase(request_, std::move(best_));
@@ -106,19 +109,14 @@ class BestSearch {
   }
 
   void tell_progress(std::int64_t iterations) const {
-    if (request_.progress) request_.progress(spent(iterations));
+    if (request_.progress) request_.progress(std::max(budget_.spent(iterations), budget_.share()));
   }
-  /// Before a schedule of many tasks, each of which takes a second: who listens may want to end it there.
-  void tell_begun() const {
-    if (tasks_ > kManyTasks) tell_progress(earlier_iterations_);
-  }
-
-  /// How much of the search is over, from 0 to 1, before iteration `i`.
-  [[nodiscard]] double spent(std::int64_t i) const {
-    if (!request_.time_limit_s)
-      return i < effort_ ? static_cast<double>(i) / static_cast<double>(effort_) : 1.0;
-    const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-    return *request_.time_limit_s > 0 ? std::min(passed.count() / *request_.time_limit_s, 1.0) : 1.0;
+  /// Whether another schedule of this cost is tried; the first always is. Who listens may want to end it there.
+  bool begins(double cost) {
+    if ((score_ || packed_best_score_) && !budget_.affords(cost)) return false;
+    if (budget_.many()) tell_progress(earlier_iterations_);
+    budget_.spend(cost);
+    return true;
   }
 
   /// How schedules wait for themselves, where none was found that does not.
@@ -187,7 +185,7 @@ class BestSearch {
   void try_named(const ScheduleAlgorithm& algorithm, Dispatch dispatch) {
     for (const bool own_launch : {false, true}) {
       if ((own_launch && !request_.launch) || proven()) return;  // the same again
-      tell_begun();
+      if (!begins(algorithm.ignores_costs ? kByRule : kByTime)) return;
       ScheduleRequest named = request_;
       named.dispatch = dispatch;
       if (own_launch) named.launch.reset();
@@ -212,8 +210,7 @@ class BestSearch {
   }
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
-    if (proven()) return;
-    tell_begun();
+    if (proven() || !begins(kByList)) return;
     std::optional<BackwardSchedule> schedule = list_schedule(problem_, request_.costs, chains, preference);
     if (schedule) offer(std::move(*schedule), time_to_beat());
   }
@@ -252,7 +249,7 @@ class BestSearch {
 
   /// Lists of chains that load the workers evenly, each longest first and shortest first.
   void try_packed_lists() {
-    if (proven() || chains_.empty()) return;
+    if (proven() || chains_.empty() || !begins(2 * kByList)) return;
     std::vector<double> times;
     for (const std::int32_t chain : chains_) times.push_back(time_of(chain));
     packed_ = multifit(chains_, times, problem_.workers, bound_);
@@ -359,9 +356,9 @@ class BestSearch {
   /// The optimum, if the budget covers all schedules.
   std::optional<double> exhaust() {
     const std::int64_t nodes =
-        request_.time_limit_s ? std::numeric_limits<std::int64_t>::max() : kNodesAnIteration * effort_;
+        request_.time_limit_s ? std::numeric_limits<std::int64_t>::max() : kNodesAnIteration * budget_.effort();
     ExhaustiveResult result = search_exhaustively(problem_, request_.costs, score_->makespan, bound_, nodes,
-                                                  [&] { return !request_.time_limit_s || spent(0) < 1; });
+                                                  [&] { return !request_.time_limit_s || budget_.spent(0) < 1; });
     if (result.better) offer(std::move(*result.better));
     return result.complete ? std::optional(result.makespan) : std::nullopt;
   }
@@ -369,12 +366,12 @@ class BestSearch {
   const ScheduleRequest& request_;
   const BackwardProblem& problem_;
   double bound_;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::int64_t tasks_;
+  SearchBudget budget_;
   std::int64_t earlier_iterations_;  // of runs that this one goes on from
   RandomSequence random_, packing_random_;
   std::vector<std::int32_t> chains_;  // with tasks
   std::vector<double> times_;         // of a chain, by KV tile
-  std::int64_t tasks_ = 0, effort_ = 0;
   std::optional<Score> score_;  // of the best
   BackwardSchedule best_;
   std::vector<std::int32_t> best_worker_;
