@@ -9,7 +9,6 @@
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 #include <natten_sim/search/schedules/chain_orders.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
-#include <natten_sim/search/schedules/schedule_work.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
 
@@ -355,17 +354,6 @@ TEST_CASE("a schedule that would take more than 4 GiB is refused, and the heads 
   request.problem.mask = {1, 1, std::vector<TileWork>(1, TileWork::kFull)};
   request.problem.heads = 1 << 27;  // 26 GB by what was measured
   CHECK(test::refused([&] { require_valid(request); }) == "heads");
-}
-
-TEST_CASE("an algorithm that would take more than 4 GiB for a legal problem lacks fewer tasks") {
-  // Orders of dQ by the time of a run: 44 bytes a task, so 2^27 take 5.5 GiB; by KV tile, 14.
-  ScheduleRequest request;
-  request.problem.mask = {1 << 7, 1 << 7, std::vector<TileWork>(1 << 14, TileWork::kFull)};
-  request.problem.heads = 1 << 13;
-  const PlanOutcome outcome = attempt_plan(schedule_algorithm("shift"), request);
-  REQUIRE(std::holds_alternative<NotApplicable>(outcome));
-  CHECK(std::get<NotApplicable>(outcome).needs.find("4 GiB") != std::string::npos);
-  CHECK(schedule_work(schedule_algorithm("spt"), request.problem).bytes < static_cast<double>(kMaxScheduleBytes));
 }
 
 TEST_CASE("what a request asks for ends where it says") {

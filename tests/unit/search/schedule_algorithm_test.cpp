@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
+#include <natten_sim/search/schedules/schedule_work.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
 #include "catch.hpp"
@@ -99,6 +100,17 @@ TEST_CASE("shift launches head by head, and all heads in one section with more K
   CHECK(chains(2, 2) == Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
   CHECK(chains(3, 2) == Order{{0, 0}, {0, 1}, {1, 0}, {1, 1}});
   CHECK(chains(1, 2) == Order{{0, 0}, {1, 0}, {0, 1}, {1, 1}});
+}
+
+TEST_CASE("an algorithm that would take more than 4 GiB for a legal problem lacks fewer tasks") {
+  // Orders of dQ by the time of a run: 44 bytes a task, so 2^27 take 5.5 GiB; by KV tile, 14.
+  ScheduleRequest request;
+  request.problem.mask = {1 << 7, 1 << 7, std::vector<TileWork>(1 << 14, TileWork::kFull)};
+  request.problem.heads = 1 << 13;
+  const PlanOutcome outcome = attempt_plan(schedule_algorithm("shift"), request);
+  REQUIRE(std::holds_alternative<NotApplicable>(outcome));
+  CHECK(std::get<NotApplicable>(outcome).needs.find("4 GiB") != std::string::npos);
+  CHECK(schedule_work(schedule_algorithm("spt"), request.problem).bytes < static_cast<double>(kMaxScheduleBytes));
 }
 
 }  // namespace schedule_algorithm_test
