@@ -1,6 +1,7 @@
 #include "cli/estimates.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -34,15 +35,15 @@ Room memory_room() {
 std::string mib_text(double bytes) { return fmt::format("{:.0f} MiB", std::max(bytes / kMib, 1.0)); }
 
 Json fields_of(const study::Estimate& estimate) {
-  return {{"steps", estimate.steps},
-          {"bytes", estimate.bytes},
+  return {{"steps", std::round(estimate.steps)},
+          {"bytes", std::round(estimate.bytes)},
           {"option", estimate.option},
           {"value", estimate.value}};
 }
 
 std::string text_of(const study::Estimate& estimate) {
-  return fmt::format("steps   {:.3g}, of ten to a hundred nanoseconds each\nmemory  {}\nlargest {} {}\n", estimate.steps,
-                     mib_text(estimate.bytes), mention(estimate.option), estimate.value);
+  return fmt::format("steps   {:.3g}, of ten to a hundred nanoseconds each\nmemory  {}\nlargest --{} {}\n", estimate.steps,
+                     mib_text(estimate.bytes), estimate.option, estimate.value);
 }
 
 }  // namespace
