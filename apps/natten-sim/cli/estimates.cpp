@@ -16,7 +16,7 @@ namespace natten_sim::cli {
 namespace {
 
 constexpr const char* kEstimate = "estimate";
-constexpr double kMib = 1 << 20;
+constexpr double kMebibyte = 1 << 20;
 
 struct Room {
   double bytes = 0;
@@ -32,7 +32,7 @@ Room memory_room() {
   return {pages * static_cast<double>(::sysconf(_SC_PAGESIZE)), "this machine has"};
 }
 
-std::string mib_text(double bytes) { return fmt::format("{:.0f} MiB", std::max(bytes / kMib, 1.0)); }
+std::string mib_text(double bytes) { return fmt::format("{:.0f} MiB", std::max(bytes / kMebibyte, 1.0)); }
 
 Json fields_of(const study::Estimate& estimate) {
   return {{"steps", std::round(estimate.steps)},
