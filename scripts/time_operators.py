@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Times natten_sim.ops on this GPU: beside PyTorch's attention, or beside frozen predictions.
+"""Times natten_sim.ops on this GPU: beside PyTorch's attention, in a block that trains, or beside frozen predictions.
 
     python3 scripts/time_operators.py beside > beside.csv
+    python3 scripts/time_operators.py train [--site FOLDER] > train.csv
     python3 scripts/time_operators.py check data/predictions/h200_operators.json > check.csv
 
 `beside` runs the kernels of one problem in turns, round after round, and prints medians: forward, and backward alone.
-`check` asks natten_sim.check() at each point of the file. Both need natten_sim with the extra ops; see docs/ops.md.
+`train` trains one diffusion transformer block, twice with each attention, in turns, and prints milliseconds per step,
+losses and whether both runs have the same bits; FOLDER has flash_attn.cute. `check` asks natten_sim.check() at each
+point of the file. All need natten_sim with the extra ops; see docs/ops.md.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import site
 import statistics
 import sys
 import time
@@ -155,6 +159,89 @@ def write_host_times() -> None:
         print(f"{name}: {(time.perf_counter() - begin) / 200 * 1e6:.0f} us a call on the host", file=sys.stderr)
 
 
+class Block(torch.nn.Module):
+    """A diffusion transformer block over a layout of tokens: modulated by the noise level, attention, MLP."""
+
+    def __init__(self, attention: Callable[..., Any], hidden: int, head_dim: int) -> None:
+        super().__init__()
+        self.attention, self.heads = attention, (hidden // head_dim, head_dim)
+        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(hidden, elementwise_affine=False) for _ in range(2))
+        linear = torch.nn.Linear
+        self.modulation = torch.nn.Sequential(linear(1, hidden), torch.nn.SiLU(), linear(hidden, 6 * hidden))
+        self.qkv, self.out = linear(hidden, 3 * hidden), linear(hidden, hidden)
+        self.mlp = torch.nn.Sequential(linear(hidden, 4 * hidden), torch.nn.GELU(), linear(4 * hidden, hidden))
+
+    def forward(self, x: Any, level: Any) -> Any:
+        """x: (batch, *layout, hidden)."""
+        shifts = self.modulation(level).chunk(6, -1)
+        y = self.norms[0](x) * (1 + shifts[0]) + shifts[1]
+        q, k, v = (each.unflatten(-1, self.heads) for each in self.qkv(y).chunk(3, -1))
+        x = x + shifts[2] * self.out(self.attention(q, k, v).flatten(-2))
+        return x + shifts[5] * self.mlp(self.norms[1](x) * (1 + shifts[3]) + shifts[4])
+
+
+def flattened(run: Callable[..., Any], layout: Any, transposed: bool = True) -> Callable[..., Any]:
+    """From (batch, *layout, heads, head_dim) to a call that takes (batch, heads, tokens, head_dim) or heads last."""
+    def call(*given: Any) -> Any:
+        flat = [each.flatten(1, len(layout)) for each in given]
+        out = run(*(each.transpose(1, 2) if transposed else each for each in flat))
+        return (out.transpose(1, 2) if transposed else out).unflatten(1, layout)
+    return call
+
+
+def attentions(layout: Any, window: Any, stride: Any) -> dict[str, Callable[..., Any]]:
+    """Dense, then a neighborhood."""
+    tokens = torch.tensor(layout).prod().item()
+    found = {"ops": flattened(ops.attention, layout)}
+    try:
+        from flash_attn.cute import flash_attn_func
+
+        for name, ordered in (("FlashAttention-4", False), ("FlashAttention-4 deterministic", True)):
+            def run(q: Any, k: Any, v: Any, ordered: bool = ordered) -> Any:
+                out = flash_attn_func(q, k, v, deterministic=ordered)
+                return out[0] if isinstance(out, tuple) else out
+            found[name] = flattened(run, layout, transposed=False)
+    except ImportError as error:
+        print(f"FlashAttention-4: {error}", file=sys.stderr)
+    found["cuDNN"] = flattened(with_backend(SDPBackend.CUDNN_ATTENTION, False), layout)
+    found["FlashAttention-2"] = flattened(with_backend(SDPBackend.FLASH_ATTENTION, False), layout)
+    found["neighborhood ops"] = lambda q, k, v: ops.neighborhood_attention(q, k, v, window, stride=stride)
+    found["neighborhood FlexAttention"] = flattened(flex(neighborhood_mask(layout, window, stride), tokens), layout)
+    return found
+
+
+def train(steps: int, layout: Any = (16, 32, 32), hidden: int = 2048, head_dim: int = 128) -> None:
+    """Every attention begins with the same weights and sees the same noise."""
+    runs: dict[tuple[str, int], tuple[Any, Any, list[float], list[float]]] = {}
+    for name, attention in attentions(layout, (8, 16, 16), (2, 8, 8)).items():
+        for copy in range(2):
+            torch.manual_seed(1)
+            block = Block(attention, hidden, head_dim).cuda()
+            runs[name, copy] = (block, torch.optim.AdamW(block.parameters(), 3e-4, fused=True), [], [])
+    torch.manual_seed(2)
+    signal = draw((1, *layout, hidden), torch.float32)
+    for _ in range(steps):
+        noise, level = draw(signal.shape, torch.float32), torch.rand(1, 1, 1, 1, 1, device="cuda")
+        for block, optimizer, losses, times in runs.values():
+            def step(block: Any = block, optimizer: Any = optimizer, losses: list[Any] = losses, x: Any = noise,
+                     at: Any = level) -> None:
+                optimizer.zero_grad(set_to_none=True)
+                with torch.autocast("cuda", torch.bfloat16):
+                    guess = block((1 - at) * signal + at * x, at)
+                loss = (guess.float() - (x - signal)).square().mean()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.detach())
+            times.append(once_ms(step))
+    rows = csv.writer(sys.stdout, lineterminator="\n")
+    rows.writerow(["gpu", "attention", "step_ms", "first_loss", "last_loss", "same_bits"])
+    for name in dict.fromkeys(name for name, _ in runs):
+        (block, _, losses, times), (other, _, again, more) = (runs[name, copy] for copy in range(2))
+        same = all(map(torch.equal, losses, again)) and all(map(torch.equal, block.parameters(), other.parameters()))
+        rows.writerow([torch.cuda.get_device_name(), name, f"{statistics.median(times[5:] + more[5:]):.3f}",
+                       f"{losses[0].item():.5f}", f"{losses[-1].item():.5f}", same])
+
+
 def numbers(text: str) -> tuple[int, ...]:
     """Of 4x8x8."""
     return tuple(map(int, text.split("x")))
@@ -187,12 +274,17 @@ def main() -> None:
     """See above."""
     torch.manual_seed(1)
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["beside", "check"])
+    parser.add_argument("what", choices=["beside", "train", "check"])
     parser.add_argument("predictions", nargs="?", help="check: the file with frozen predictions")
-    parser.add_argument("--rounds", type=int, default=20, help="timed runs of each kernel [20]")
+    parser.add_argument("--rounds", type=int, default=20, help="timed runs of each kernel, or steps of training [20]")
+    parser.add_argument("--site", help="train: a folder with flash_attn.cute")
     arguments = parser.parse_args()
     if arguments.what == "beside":
         beside(arguments.rounds)
+    elif arguments.what == "train":
+        if arguments.site:
+            site.addsitedir(arguments.site)  # reads its .pth files
+        train(arguments.rounds)
     elif arguments.predictions is None:
         parser.error("check needs the file with predictions")
     else:
