@@ -58,6 +58,13 @@ void require_permutation(const std::vector<std::int32_t>& pass, std::int64_t til
 
 }  // namespace
 
+void require_simulable_blocks(std::int64_t blocks) {
+  if (blocks > kMaxBlocks) {
+    throw InvalidParameter("tiles", std::to_string(blocks) + " in all",
+                           "at most 2^26 tiles of Q, KV and O to simulate");
+  }
+}
+
 AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule)
     : schedule_(schedule), rank_(problem.mask.rank()) {
   require_valid(problem);
@@ -85,10 +92,7 @@ AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedu
   const std::int64_t all_kv =
       checked_multiply(checked_multiply(kv_tiles_, heads_kv_, "blocks"), batch_, "blocks");
   blocks_ = checked_multiply(checked_add(all_kv, items_, "blocks"), 2, "blocks");
-  if (blocks_ > kMaxBlocks) {
-    throw InvalidParameter("tiles", std::to_string(blocks_) + " in all",
-                           "at most 2^26 tiles of Q, KV and O to simulate");
-  }
+  require_simulable_blocks(blocks_);
   lay_out_blocks(problem);
   if (const auto* permutations = std::get_if<KvPermutations>(&schedule.order))
     take_permutations(*permutations);

@@ -16,6 +16,9 @@ using Progress = std::function<void(double)>;
 [[nodiscard]] ReuseResult answer_trace(const ReuseSetting& setting, const TraceSubject& trace,
                                        const Progress& progress);
 
+/// @throws InvalidParameter for more sectors, or reads of them, than an LRU cache is simulated of.
+void require_simulable(const StreamSubject& stream, std::int64_t sectors, bool sampled);
+
 // ---- Shared by the three.
 
 /// Part `index` of `parts` equal ones.

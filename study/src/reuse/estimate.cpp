@@ -3,6 +3,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/reuse/attention_traffic.hpp>
+#include <natten_sim/sim/reuse/attention_work.hpp>
 #include <natten_sim/study/estimate.hpp>
 
 #include "answers.hpp"
@@ -62,6 +63,8 @@ Cost cost_of_length(const ReuseSetting& setting, const AttentionSetting& attenti
   const double accesses = tiles.visits + 2 * tiles.items;
   const auto workers = static_cast<double>(attention.schedule.workers);
   const ReuseMethod& method = *setting.question.method;
+  if (std::holds_alternative<TimedRun>(method) || std::holds_alternative<LruReplay>(method))
+    require_simulable_blocks(static_cast<std::int64_t>(std::min(tiles.blocks, 1e18)));
   if (std::holds_alternative<TimedRun>(method))
     return {2 * tiles.visits + 2 * tiles.items, kOfTimedBlock * tiles.blocks + kOfSlot * workers};
   const auto* replay = std::get_if<LruReplay>(&method);
@@ -99,6 +102,7 @@ Cost cost_of_stream(const ReuseSetting& setting, const StreamSubject& stream) {
   const double sectors = std::ceil(static_cast<double>(stream.bytes) / static_cast<double>(setting.sector()));
   const auto* replay = std::get_if<LruReplay>(&*setting.question.method);
   if (replay == nullptr) return {};
+  require_simulable(stream, static_cast<std::int64_t>(sectors), std::holds_alternative<SampledLru>(replay->cache));
   Cost cost{sectors * static_cast<double>(stream.passes), kOfLine * lines_of_cache(setting)};
   if (const auto* sampled = std::get_if<SampledLru>(&replay->cache)) {
     cost.bytes += 130 * sampled->rate * sectors;

@@ -40,18 +40,6 @@ struct StreamWalk {
   }
 };
 
-void require_simulable(const StreamSubject& stream, std::int64_t sectors, bool sampled) {
-  if (!sampled && sectors > kMaxSimulatedSectors) {
-    throw InvalidParameter(
-        "stream-bytes", std::to_string(stream.bytes),
-        "at most 2^26 sectors to simulate; " + mention("sample") + " or closed-form beyond");
-  }
-  if (stream.passes > kMaxSimulatedReads / sectors) {
-    throw InvalidParameter("passes", std::to_string(stream.passes),
-                           "at most 2^34 sectors read in all; closed-form beyond");
-  }
-}
-
 void replay_sampled(const ReuseSetting& setting, const StreamWalk& walk, SampledStackDistances sample,
                     const Progress& progress, ReuseResult& result) {
   walk.for_each_sector(progress,
@@ -135,6 +123,18 @@ void add_formula(const ReuseSetting& setting, const StreamWalk& walk, ReuseResul
 }
 
 }  // namespace
+
+void require_simulable(const StreamSubject& stream, std::int64_t sectors, bool sampled) {
+  if (!sampled && sectors > kMaxSimulatedSectors) {
+    throw InvalidParameter(
+        "stream-bytes", std::to_string(stream.bytes),
+        "at most 2^26 sectors to simulate; " + mention("sample") + " or closed-form beyond");
+  }
+  if (stream.passes > kMaxSimulatedReads / sectors) {
+    throw InvalidParameter("passes", std::to_string(stream.passes),
+                           "at most 2^34 sectors read in all; closed-form beyond");
+  }
+}
 
 ReuseResult answer_stream(const ReuseSetting& setting, const StreamSubject& stream, const ReuseOrder& order,
                           const Progress& progress) {

@@ -30,6 +30,9 @@ struct BlockAccess {
   std::int64_t shared_bytes = 0;
 };
 
+/// @throws InvalidParameter for more than 2^26 tiles of Q, KV and O in all.
+void require_simulable_blocks(std::int64_t blocks);
+
 /// The Q tiles of split-Q attention in launch order, and the blocks that each loads and stores: O(Q tiles +
 /// KV tiles) of one head in memory, O(1) (rank 1) or O(rank) a question.
 class AttentionWork {
