@@ -828,7 +828,7 @@ class Deterministic(Record):
     walk: Final[str]
     dispatch: Final[str]
     launch_order: Final[str]
-    heads_per_section: Final[int]
+    heads_per_section: Final[int | None]
     dq_order: Final[str]
     workspace_bytes: Final[int]
 
