@@ -25,10 +25,10 @@ Costs costs_of(const ScheduleAlgorithm& algorithm) {
 /// Iterations of a search, each a list schedule and a run of it or two, after as many of named algorithms.
 double schedules_of(std::optional<std::int64_t> effort, double tasks) {
   constexpr double kNamed = 20, kAnIteration = 5;
-  const double usual = std::clamp(static_cast<double>(1 << 22) / std::max(tasks, 1.0), 8.0, 2000.0);
   if (!effort && tasks > static_cast<double>(schedules::SearchBudget::kManyTasks))
     return std::max(schedules::SearchBudget::kUsualWork / tasks, schedules::kByRule);
-  return kNamed + kAnIteration * (effort ? static_cast<double>(*effort) : usual);
+  return kNamed + kAnIteration * static_cast<double>(
+                                  effort.value_or(schedules::SearchBudget::usual_effort(static_cast<std::int64_t>(tasks))));
 }
 
 }  // namespace

@@ -22,10 +22,14 @@ class SearchBudget {
   /// Simulated tasks, some 50 ns each.
   static constexpr double kUsualWork = 200e6;
 
+  /// Iterations where none are asked for.
+  [[nodiscard]] static std::int64_t usual_effort(std::int64_t tasks) {
+    return std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks, 1), 8, 2000);
+  }
+
   SearchBudget(const ScheduleRequest& request, std::int64_t tasks)
       : tasks_(static_cast<double>(tasks)),
-        effort_(request.effort.value_or(
-            std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks, 1), 8, 2000))),
+        effort_(request.effort.value_or(usual_effort(tasks))),
         many_(tasks > kManyTasks),
         bounded_(many_ && !request.effort && !request.time_limit_s),
         time_limit_s_(request.time_limit_s) {}
