@@ -28,9 +28,10 @@ function(natten_sim_flags target)
   endif()
 endfunction()
 
-# natten_sim_batches(<target>): compiles the target's C++ files in batches of 40, which takes a third of the time of a
-# build from scratch: headers are read, and templates compiled, once a batch. Files must not clash: an anonymous name is
-# unique in its target. g++ collects no garbage below 2 GB: a tenth less time.
+# natten_sim_batches(<target>): compiles the target's C++ files in batches of 40. A build from scratch then takes a fifth
+# less time than in batches of 12, and those half of what single files take: headers are read, and templates compiled,
+# once per batch. Files must not clash: an anonymous name is unique in its target. g++ collects no garbage below
+# 2 GB: a tenth less time.
 function(natten_sim_batches target)
   if(NOT NATTEN_SIM_UNITY)
     return()

@@ -181,7 +181,7 @@ class Block(torch.nn.Module):
 
 
 def flattened(run: Callable[..., Any], layout: Any, transposed: bool = True) -> Callable[..., Any]:
-    """From (batch, *layout, heads, head_dim) to a call that takes (batch, heads, tokens, head_dim) or heads last."""
+    """From (batch, *layout, heads, head_dim) to a call that takes heads before tokens (transposed) or after them."""
     def call(*given: Any) -> Any:
         flat = [each.flatten(1, len(layout)) for each in given]
         out = run(*(each.transpose(1, 2) if transposed else each for each in flat))
