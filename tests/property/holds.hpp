@@ -1,8 +1,8 @@
 #pragma once
 
+#include <functional>
 #include <iostream>
 #include <string>
-#include <utility>
 
 #include <rapidcheck.h>
 
@@ -11,18 +11,19 @@
 namespace natten_sim::test {
 
 /// Whether a property holds for so many random cases (random.hpp). Says on stderr how many passed, or the
-/// smallest case that does not. `rc::check` takes its number of cases once a process; this takes it a property.
-template <typename Property>
-[[nodiscard]] bool holds(const std::string& claim, int stored_cases, Property&& property) {
+/// smallest case that does not. `rc::check` takes its number of cases once a process; this takes it a property,
+/// and compiles the library's templates once instead of once a property.
+[[nodiscard]] inline bool holds(const std::string& claim, int stored_cases,
+                                const std::function<void()>& property) {
   rc::detail::TestParams parameters;
   parameters.seed = stored_seed();
   parameters.maxSuccess = cases(stored_cases);
   std::cerr << "- " << claim << ", NATTEN_SIM_SEED=" << parameters.seed << "\n";
-  const rc::detail::TestResult result = rc::detail::checkTestable(
-      std::forward<Property>(property), rc::detail::TestMetadata{claim, claim}, parameters);
+  const rc::detail::TestResult result =
+      rc::detail::checkTestable(property, rc::detail::TestMetadata{claim, claim}, parameters);
   rc::detail::printResultMessage(result, std::cerr);
   std::cerr << "\n";
-  return result.template is<rc::detail::SuccessResult>();
+  return result.is<rc::detail::SuccessResult>();
 }
 
 /// lo .. hi, all equally likely from the first case of a property on.

@@ -7,23 +7,20 @@
 #include <natten_sim/core/names.hpp>
 
 namespace natten_sim::cli {
-namespace {
 
-/// The place of a question's part, and in the part.
-class PlaceWithin final : public Place {
- public:
-  PlaceWithin(std::shared_ptr<const Place> part, std::shared_ptr<const Place> place)
-      : part_(std::move(part)), place_(std::move(place)) {}
-  [[nodiscard]] void* in(void* question) const override { return place_->in(part_->in(question)); }
+void* Place::in(void* question) const {
+  for (const Step& step : steps_) question = step.in(step.access.data(), question);
+  return question;
+}
 
- private:
-  std::shared_ptr<const Place> part_, place_;
-};
-
-}  // namespace
+Place Place::within(const Place& part) const {
+  std::vector<Step> steps = part.steps_;
+  steps.insert(steps.end(), steps_.begin(), steps_.end());
+  return Place(std::move(steps));
+}
 
 OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
-                   std::shared_ptr<const Place> place, FreshQuestion fresh) {
+                   Place place, FreshQuestion fresh) {
   OptionRow row{.spec = spec_of(flags, about, kind->max_values(),
                                 about.choices.empty() ? kind->choices() : about.choices),
                 .about = about,
@@ -37,13 +34,13 @@ OptionRow make_row(const std::string& flags, const About& about, std::shared_ptr
   row.spec.may_be_empty = row.kind->may_be_empty();
   row.spec.help = with_default(row.spec.help, [&](Json& out) {
     const std::shared_ptr<void> question = fresh();
-    return row.kind->write_json(row.place->in(question.get()), out);
+    return row.kind->write_json(row.place.in(question.get()), out);
   });
   return row;
 }
 
 OptionRow make_choice(const std::string& flags, const About& about, std::shared_ptr<const ValueKind> kind,
-                      std::shared_ptr<const Place> place) {
+                      Place place) {
   OptionRow row{.spec = spec_of(flags, about, kind->max_values(), about.choices),
                 .about = about,
                 .kind = std::move(kind),
@@ -69,12 +66,12 @@ void OptionRow::read_json_at(void* value, const std::string& spelled, const Json
   }
   if (otherwise.fresh == nullptr) return;
   const std::shared_ptr<void> question = otherwise.fresh();
-  kind->copy(otherwise.place->in(question.get()), value);
+  kind->copy(otherwise.place.in(question.get()), value);
 }
 
-OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place) {
+OptionRow row_within(const OptionRow& row, const Place& part) {
   OptionRow result = row;
-  result.place = std::make_shared<PlaceWithin>(std::move(place), row.place);
+  result.place = row.place.within(part);
   return result;
 }
 
@@ -93,7 +90,7 @@ Json OptionRows::echo_of(void* question) const {
     if (row.about.echo == Echo::kNever) continue;
     echo_value(
         row.spec.key, row.about.echo,
-        [&](Json& out) { return row.kind->write_json(row.place->in(question), out); }, object);
+        [&](Json& out) { return row.kind->write_json(row.place.in(question), out); }, object);
   }
   return object;
 }

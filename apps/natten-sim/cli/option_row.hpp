@@ -1,5 +1,8 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
@@ -126,26 +129,34 @@ class ChoiceOf final : public ValueKind {
   T chosen_;
 };
 
-/// Finds a member in a question.
+/// Finds a member in a question, or in a part of a part of it: a step each. Without steps: the question.
 class Place {
  public:
   Place() = default;
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  virtual ~Place() = default;
-  [[nodiscard]] virtual void* in(void* question) const = 0;
-};
-
-template <typename Q, typename Access>
-class PlaceOf final : public Place {
- public:
-  explicit PlaceOf(Access access) : access_(std::move(access)) {}
-  [[nodiscard]] void* in(void* question) const override {
-    return &std::invoke(access_, *static_cast<Q*>(question));
+  /// @param access  a pointer to a member, or a function from Q& to a reference
+  template <typename Q, typename Access>
+  [[nodiscard]] static Place of(Access access) {
+    static_assert(sizeof(Access) <= sizeof(Step::access) && std::is_trivially_copyable_v<Access>);
+    Step step{.in = &member_of<Q, Access>};
+    std::memcpy(step.access.data(), &access, sizeof(Access));
+    return Place({step});
   }
+  [[nodiscard]] void* in(void* question) const;
+  /// This place of a part that stands at `part` of a question.
+  [[nodiscard]] Place within(const Place& part) const;
 
  private:
-  Access access_;
+  struct Step {
+    void* (*in)(const void* access, void* question) = nullptr;
+    alignas(std::max_align_t) std::array<std::byte, 32> access = {};
+  };
+  explicit Place(std::vector<Step> steps) : steps_(std::move(steps)) {}
+  template <typename Q, typename Access>
+  static void* member_of(const void* access, void* question) {
+    return &std::invoke(*static_cast<const Access*>(access), *static_cast<Q*>(question));
+  }
+
+  std::vector<Step> steps_;
 };
 
 /// A question with its defaults.
@@ -158,7 +169,7 @@ std::shared_ptr<void> fresh_question() {
 /// Where a member has its default: in a fresh question of the type that the row was added for.
 struct Default {
   FreshQuestion fresh = nullptr;
-  std::shared_ptr<const Place> place;
+  Place place = {};
 };
 
 /// One option: what CLI11, help and completion need, and how its value goes into a question and out of it.
@@ -168,23 +179,23 @@ struct OptionRow {
   std::string name;  ///< of the option, in messages
   About about;
   std::shared_ptr<const ValueKind> kind;
-  std::shared_ptr<const Place> place;
+  Place place;
   Default otherwise = {};  ///< a flag's: none, which leaves the member as it is
   bool positional = false;
 
   template <typename Q>
   void read_words(Q& question, const Words& words) const {
-    kind->read_words(name, words, about, place->in(&question));
+    kind->read_words(name, words, about, place.in(&question));
   }
   /// A value of a file, a request or a line; null is the default. `spelled`: how it names the option.
   template <typename Q>
   void read_json(Q& question, const std::string& spelled, const Json& value) const {
-    read_json_at(place->in(&question), spelled, value);
+    read_json_at(place.in(&question), spelled, value);
   }
   /// False: the type has no plain values, or this is none.
   template <typename Q>
   bool read_plain(Q& question, const PlainValue& value) const {
-    return kind->read_plain(value, about, place->in(&question));
+    return kind->read_plain(value, about, place.in(&question));
   }
   /// Whether JSON may set it.
   [[nodiscard]] bool has_key() const { return about.echo != Echo::kNever || about.batch; }
@@ -196,14 +207,14 @@ struct OptionRow {
 
 /// [default] in the help is what `fresh` has at `place`.
 [[nodiscard]] OptionRow make_row(const std::string& flags, const About& about,
-                                 std::shared_ptr<const ValueKind> kind, std::shared_ptr<const Place> place,
+                                 std::shared_ptr<const ValueKind> kind, Place place,
                                  FreshQuestion fresh);
 /// A flag's, whose help names no default.
 [[nodiscard]] OptionRow make_choice(const std::string& flags, const About& about,
                                     std::shared_ptr<const ValueKind> kind,
-                                    std::shared_ptr<const Place> place);
-/// The same row of a question that holds the row's own at `place`.
-[[nodiscard]] OptionRow row_within(const OptionRow& row, std::shared_ptr<const Place> place);
+                                    Place place);
+/// The same row of a question that holds the row's own at `part`.
+[[nodiscard]] OptionRow row_within(const OptionRow& row, const Place& part);
 
 /// Rows in the order of help, whatever they are of.
 class OptionRows {

@@ -57,7 +57,7 @@ class Options : public OptionRows {
   template <typename Access>
   Options& add(const std::string& flags, Access access, const About& about) {
     rows_.push_back(
-        make_row(flags, about, kind_of<Member<Access>>(), place_of(std::move(access)), fresh_question<Q>));
+        make_row(flags, about, kind_of<Member<Access>>(), Place::of<Q>(access), fresh_question<Q>));
     return *this;
   }
 
@@ -67,7 +67,7 @@ class Options : public OptionRows {
   Options& choose(const std::string& flags, Access access, T value, const About& about) {
     using M = Member<Access>;
     rows_.push_back(make_choice(flags, about, std::make_shared<ChoiceOf<M>>(M(std::move(value))),
-                                place_of(std::move(access))));
+                                Place::of<Q>(access)));
     return *this;
   }
 
@@ -99,8 +99,8 @@ class Options : public OptionRows {
   template <typename P, typename Access>
   Options& include(const Options<P>& part, Access access) {
     static_assert(std::is_same_v<P, Member<Access>>, "rows of the member's type");
-    const std::shared_ptr<const Place> place = place_of(std::move(access));
-    for (const OptionRow& row : part.rows()) rows_.push_back(row_within(row, place));
+    const Place at = Place::of<Q>(access);
+    for (const OptionRow& row : part.rows()) rows_.push_back(row_within(row, at));
     return *this;
   }
 
@@ -130,11 +130,6 @@ class Options : public OptionRows {
  private:
   template <typename Access>
   using Member = std::remove_cvref_t<std::invoke_result_t<Access, Q&>>;
-
-  template <typename Access>
-  static std::shared_ptr<const Place> place_of(Access access) {
-    return std::make_shared<PlaceOf<Q, Access>>(std::move(access));
-  }
 };
 
 using study::within;
