@@ -1,12 +1,14 @@
 # natten_sim_flags(<target>): warnings, hardening and sanitizers, the same for every target of the project.
 function(natten_sim_flags target)
-  target_compile_options(${target} PRIVATE
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers>
-    # Embedded files are longer than what every compiler has to support.
-    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-overlength-strings>
-    # False positives of g++ 12 inside its own headers.
-    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
-    -Wno-maybe-uninitialized>)
+  if(NATTEN_SIM_WARNINGS OR NATTEN_SIM_WARNINGS_AS_ERRORS)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-missing-field-initializers>
+      # Embedded files are longer than what every compiler has to support.
+      $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wno-overlength-strings>
+      # False positives of g++ 12 inside its own headers.
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict -Wno-array-bounds -Wno-stringop-overflow
+      -Wno-maybe-uninitialized>)
+  endif()
   if(NATTEN_SIM_WARNINGS_AS_ERRORS)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU,Clang>:-Werror>)
   endif()
