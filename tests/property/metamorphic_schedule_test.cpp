@@ -63,7 +63,7 @@ BackwardSchedule ascending_schedule(const BackwardProblem& problem) {
 }
 
 TEST_CASE("another worker never raises the bound") {
-  REQUIRE(natten_sim::test::holds("workers + 1", 3000, [] {
+  REQUIRE(natten_sim::test::holds("workers + 1", 1500, [] {
     BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const double before = schedule_bounds(problem, costs).largest();
@@ -73,7 +73,7 @@ TEST_CASE("another worker never raises the bound") {
 }
 
 TEST_CASE("no schedule is shorter than the bound") {
-  REQUIRE(natten_sim::test::holds("bound <= makespan", 3000, [] {
+  REQUIRE(natten_sim::test::holds("bound <= makespan", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const double makespan = run_schedule(problem, costs, ascending_schedule(problem)).makespan;
@@ -82,7 +82,7 @@ TEST_CASE("no schedule is shorter than the bound") {
 }
 
 TEST_CASE("costs in another unit scale the makespan, its bound and its bubbles") {
-  REQUIRE(natten_sim::test::holds("costs times k", 3000, [] {
+  REQUIRE(natten_sim::test::holds("costs times k", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardSchedule schedule = ascending_schedule(problem);
     BackwardCosts costs = random_costs();
@@ -102,7 +102,7 @@ TEST_CASE("costs in another unit scale the makespan, its bound and its bubbles")
 }
 
 TEST_CASE("no cost that grows shortens a static schedule") {
-  REQUIRE(natten_sim::test::holds("a cost + 1", 3000, [] {
+  REQUIRE(natten_sim::test::holds("a cost + 1", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardSchedule schedule = ascending_schedule(problem);
     BackwardCosts costs = random_costs();
@@ -117,7 +117,7 @@ TEST_CASE("no cost that grows shortens a static schedule") {
 }
 
 TEST_CASE("reductions without an order never take longer than with one") {
-  REQUIRE(natten_sim::test::holds("order dropped", 3000, [] {
+  REQUIRE(natten_sim::test::holds("order dropped", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     BackwardSchedule schedule = ascending_schedule(problem);
@@ -128,7 +128,7 @@ TEST_CASE("reductions without an order never take longer than with one") {
 }
 
 TEST_CASE("numbers of workers are names") {
-  REQUIRE(natten_sim::test::holds("workers renamed", 3000, [] {
+  REQUIRE(natten_sim::test::holds("workers renamed", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     BackwardSchedule schedule = ascending_schedule(problem);
@@ -139,7 +139,7 @@ TEST_CASE("numbers of workers are names") {
 }
 
 TEST_CASE("a worker for each head takes as long as one head alone") {
-  REQUIRE(natten_sim::test::holds("heads apart", 3000, [] {
+  REQUIRE(natten_sim::test::holds("heads apart", 1500, [] {
     BackwardProblem problem = random_problem();
     problem.heads = 1;
     problem.workers = 1;
@@ -153,7 +153,7 @@ TEST_CASE("a worker for each head takes as long as one head alone") {
 }
 
 TEST_CASE("work does not depend on who does it") {
-  REQUIRE(natten_sim::test::holds("work is conserved", 3000, [] {
+  REQUIRE(natten_sim::test::holds("work is conserved", 1500, [] {
     const BackwardProblem problem = random_problem();
     const BackwardCosts costs = random_costs();
     const ScheduleRun one = run_schedule(problem, costs, ascending_schedule(problem));
@@ -177,7 +177,7 @@ ScatterLoad load_of(const CollisionCount& count, std::int64_t width) {
 
 std::vector<std::int64_t> random_rows() {
   std::vector<std::int64_t> rows;
-  for (std::int64_t i = pick(1, 3000); i > 0; --i) rows.push_back(pick(0, pick(0, 1) == 0 ? 3 : 99));
+  for (std::int64_t i = pick(1, 1500); i > 0; --i) rows.push_back(pick(0, pick(0, 1) == 0 ? 3 : 99));
   return rows;
 }
 

@@ -60,7 +60,7 @@ void assert_same(const TilingProblem& problem, const TileCount& one, const TileC
 
 /// RapidCheck reads its configuration once, before the first check.
 TEST_CASE("walk, closed form and token-level brute force agree on 20,000 random small problems") {
-  REQUIRE(natten_sim::test::holds("walk == closed form == brute force", 20000, [] {
+  REQUIRE(natten_sim::test::holds("walk == closed form == brute force", 10000, [] {
     const TilingProblem problem = random_problem(4, 72, true);
     const TileCount by_tokens = natten_sim::test::count_by_tokens(problem);
     assert_same(problem, walk_tiles(problem), by_tokens);
@@ -69,14 +69,14 @@ TEST_CASE("walk, closed form and token-level brute force agree on 20,000 random 
 }
 
 TEST_CASE("walk and closed form agree on 20,000 random larger problems") {
-  REQUIRE(natten_sim::test::holds("walk == closed form", 20000, [] {
+  REQUIRE(natten_sim::test::holds("walk == closed form", 10000, [] {
     const TilingProblem problem = random_problem(3, 2000, false);
     assert_same(problem, count_tiles(problem), walk_tiles(problem));
   }));
 }
 
 TEST_CASE("long axes, where periods repeat, agree with the tile walk") {
-  REQUIRE(natten_sim::test::holds("walk == closed form, long", 20000, [] {
+  REQUIRE(natten_sim::test::holds("walk == closed form, long", 10000, [] {
     TilingProblem problem;
     AxisMask axis;
     axis.length = pick(200, 3000);
@@ -93,7 +93,7 @@ TEST_CASE("long axes, where periods repeat, agree with the tile walk") {
 }
 
 TEST_CASE("static counts do not depend on the direction of the walk") {
-  REQUIRE(natten_sim::test::holds("forward == backward", 20000, [] {
+  REQUIRE(natten_sim::test::holds("forward == backward", 10000, [] {
     TilingProblem problem = random_problem(3, 400, false);
     problem.kv_tiling = KvTiling::kStatic;
     problem.walk = Walk::kForward;
@@ -108,7 +108,7 @@ TEST_CASE("static counts do not depend on the direction of the walk") {
 
 TEST_CASE("with even tiles, a problem that NATTEN takes for fully block-sparse has no partial tile") {
   int accepted = 0, tried = 0;
-  REQUIRE(natten_sim::test::holds("fast path implies no partial tile", 20000, [&] {
+  REQUIRE(natten_sim::test::holds("fast path implies no partial tile", 10000, [&] {
     ++tried;
     TilingProblem problem;
     const auto rank = static_cast<std::size_t>(pick(1, 2));
@@ -130,7 +130,7 @@ TEST_CASE("with even tiles, a problem that NATTEN takes for fully block-sparse h
     if (!count_tiles(problem).fully_block_sparse()) RC_FAIL(natten_sim::test::describe(problem));
   }));
   INFO("accepted " << accepted);
-  CHECK(accepted > (tried >= 20000 ? 500 : 0));  // a soak asks for fewer cases at a time
+  CHECK(accepted > (tried >= 10000 ? 250 : 0));  // a soak asks for fewer cases at a time
 }
 
 TEST_CASE("with an odd Q tile it may have partial tiles, as written in the header") {
