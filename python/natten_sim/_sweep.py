@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import concurrent.futures
 import csv
+import functools
 import importlib
 import io
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from natten_sim._error import Error
+from natten_sim._store import Found, Store
 
 
 class Executor(Protocol):
@@ -95,8 +98,8 @@ class Sweep:
         parquet.write_table(arrow.table(columns), path)
 
 
-def sweep(function: str, over: Mapping[str, Iterable[Any]], *, executor: Executor | None = None,
-          **keywords: Any) -> Sweep:
+def sweep(function: str, over: Mapping[str, Iterable[Any]], *, executor: Executor | None = None, chunk: int = 1,
+          retries: int = 2, store: str | os.PathLike[str] | None = None, **keywords: Any) -> Sweep:
     """Asks a function of this package at all combinations of values, the last name fastest.
 
         natten_sim.sweep("reuse", {"seqlen": [65536, 131072], "order": ["cyclic", "sawtooth"]},
@@ -108,6 +111,10 @@ def sweep(function: str, over: Mapping[str, Iterable[Any]], *, executor: Executo
         executor: Runs the questions: a ThreadPoolExecutor or ProcessPoolExecutor, a dask.distributed.Client, or
             whatever has submit() and futures with result() [threads, one a core]. Other processes and machines
             need this package too.
+        chunk: Points per task, 1 or more. A task costs a cluster about a millisecond, a count a few microseconds.
+        retries: How often a task is given out again whose worker was lost, 0 or more.
+        store: A folder, made if need be. The answers of each task are written there as one Parquet file as soon as
+            they are known, and a later call with the same question asks only what is missing. Needs pyarrow.
         keywords: Those that are the same at every point.
 
     Returns:
@@ -115,7 +122,9 @@ def sweep(function: str, over: Mapping[str, Iterable[Any]], *, executor: Executo
 
     Raises:
         TypeError: A keyword is unknown, or both swept and fixed.
-        ValueError: There is no such function, or nothing to sweep.
+        ValueError: There is no such function, or nothing to sweep; `store` holds another sweep.
+        ImportError: `store` is given, and pyarrow is absent.
+        Exception: What the executor raised for a task, after all retries.
 
     Source:
         docs/python.md.
@@ -129,26 +138,59 @@ def sweep(function: str, over: Mapping[str, Iterable[Any]], *, executor: Executo
     twice = [name for name in names if name in keywords]
     if twice:
         raise TypeError(f"{twice[0]} is both swept and fixed")
+    if chunk < 1 or retries < 0:
+        raise ValueError(f"chunk: {chunk} is not 1 or more" if chunk < 1 else f"retries: {retries} is not 0 or more")
     points = [dict(zip(names, point, strict=True)) for point in itertools.product(*values)]
+    questions = [{**keywords, **point} for point in points]
+    kept = None if store is None else Store(store, function, questions)
     if executor is None:
         with concurrent.futures.ThreadPoolExecutor() as threads:
-            return _asked(function, points, keywords, threads)
-    return _asked(function, points, keywords, executor)
-
-
-def _asked(function: str, points: Sequence[dict[str, Any]], keywords: dict[str, Any], executor: Executor) -> Sweep:
-    futures = [executor.submit(_ask, function, {**keywords, **point}) for point in points]
-    found = [future.result() for future in futures]
-    rows = [_row(point, answer, error) for point, (answer, error) in zip(points, found, strict=True)]
+            found = _asked(function, questions, threads, chunk, retries, kept)
+    else:
+        found = _asked(function, questions, executor, chunk, retries, kept)
+    rows = [_row(point, *each) for point, each in zip(points, found, strict=True)]
     return Sweep(rows, [answer for answer, error in found])
+
+
+def _asked(function: str, questions: Sequence[dict[str, Any]], executor: Executor, chunk: int, retries: int,
+           store: Store | None) -> list[Found]:
+    found = {} if store is None else store.read()
+    missing = [at for at in range(len(questions)) if at not in found]
+    tasks = [missing[first:first + chunk] for first in range(0, len(missing), chunk)]
+    submits = [functools.partial(executor.submit, _ask_all, function, [questions[at] for at in task]) for task in tasks]
+    futures = [submit() for submit in submits]
+    for task, submit, future in zip(tasks, submits, futures, strict=True):
+        answers = _result(future, submit, retries)
+        found.update(zip(task, answers, strict=True))
+        if store is not None:
+            store.write(task, answers)
+    return [found[at] for at in range(len(questions))]
+
+
+def _result(future: Any, again: Callable[[], Any], retries: int) -> list[Found]:
+    for left in range(retries, -1, -1):
+        try:
+            answers: list[Found] = future.result()
+            return answers
+        except (TypeError, ValueError):  # the question's fault: another worker would find the same
+            raise
+        except Exception:
+            if left == 0:
+                raise
+            future = again()
+    raise AssertionError("range() ends at 0")
 
 
 def _functions() -> tuple[str, ...]:
     return ("count", "search", "time", "advise", "schedule", "reuse", "scatter", "msda")
 
 
-def _ask(function: str, keywords: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+def _ask_all(function: str, questions: Sequence[dict[str, Any]]) -> list[Found]:
     """Runs where the executor does; what goes there and back is plain."""
+    return [_ask(function, keywords) for keywords in questions]
+
+
+def _ask(function: str, keywords: dict[str, Any]) -> Found:
     package = importlib.import_module("natten_sim")
     try:
         return json.loads(getattr(package, function)(**keywords).to_json()), None
