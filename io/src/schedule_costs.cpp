@@ -16,9 +16,8 @@ constexpr NumberField<TaskCosts> kTaskCosts[] = {
     {"crowding", &TaskCosts::crowding}};
 
 // 0 where a file does not have them, and then not written either.
-constexpr NumberField<TaskCosts> kMoreTaskCosts[] = {{"draw_us", &TaskCosts::draw_us}};
-constexpr NumberField<ScheduleCostSet> kMoreCallCosts[] = {
-    {"clearing_bytes_per_s", &ScheduleCostSet::clearing_bytes_per_s}};
+constexpr NumberField<TaskCosts> kMoreTaskCosts[] = {{"draw_us", &TaskCosts::draw_us},
+                                                     {"ordered_chain_us", &TaskCosts::ordered_chain_us}};
 
 constexpr NumberField<ScheduleCostSet> kCallCosts[] = {
     {"launch_us", &ScheduleCostSet::launch_us},
@@ -49,7 +48,7 @@ void read_optional(const StrictObject& fields, const NumberField<Target> (&list)
 }
 
 TaskCosts read_tasks(const Json& entry, const std::string& where) {
-  const StrictObject fields(entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us"}));
+  const StrictObject fields(entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us", "ordered_chain_us"}));
   TaskCosts costs;
   for (const std::string& name : fields.texts("masks")) costs.masks.push_back(parse_name<MaskClass>(name));
   costs.q_tile = fields.integer("q_tile", {1, 1 << 20});
@@ -97,7 +96,7 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   const StrictObject fields(
       document, where,
       keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes", "ctas_per_sm",
-                           "writer_stages", "tasks", "fit", "clearing_bytes_per_s"}));
+                           "writer_stages", "tasks", "fit"}));
   ScheduleCostSet costs;
   costs.name = fields.text("name");
   costs.kernel = fields.text("kernel");
@@ -113,7 +112,6 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   }
   if (costs.tasks.empty()) fields.fail("tasks", "costs of one tile shape or more");
   read_numbers(fields, kCallCosts, costs);
-  read_optional(fields, kMoreCallCosts, costs);
   if (!(costs.other_bytes_per_s > 0)) fields.fail("other_bytes_per_s", "a positive rate");
   if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
   try {
@@ -141,7 +139,6 @@ Json to_json(const ScheduleCostSet& costs) {
     object["tasks"].push_back(std::move(entry));
   }
   put_numbers(kCallCosts, costs, object);
-  put_optional(kMoreCallCosts, costs, object);
   const ScheduleCostEvidence& fit = costs.fit;
   object["fit"] = {{"points", fit.points},
                    {"parameters", fit.parameters},

@@ -124,11 +124,10 @@ double crowded(const TaskCosts& tasks, const BackwardProblem& problem, Reduction
 
 BackwardCosts run_costs(const ScheduleCostSet& set, const TaskCosts& tasks, const BackwardProblem& problem,
                         ReductionMode mode, Dispatch dispatch) {
-  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch);
+  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch, mode);
   const double factor = crowded(tasks, problem, mode);
   costs.compute *= factor;
   costs.compute_partial *= factor;
-  if (mode == ReductionMode::kUnordered) costs.per_tile_tax = 0;
   if (problem.heads_per_kv_head == 1) costs.reduce_kv = 0;
   // Whole nanoseconds: sums are exact, and ties do not hang on the last bit.
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,

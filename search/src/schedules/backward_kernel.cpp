@@ -108,16 +108,12 @@ double bytes_around(const BackwardCall& call) {
 
 double other_bytes(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
   double bytes = bytes_around(call);
-  if (kernel.clearing == DqClearing::kUnordered) bytes -= dq_bytes(call);  // see cleared_bytes
+  if (kernel.clearing == DqClearing::kNever) bytes -= dq_bytes(call);
   const KernelLaunch* rule = launch_rule(kernel, call, mode);
   // Every buffer is cleared; the sum reads them in the second phase of its schedule.
   if (rule != nullptr && rule->memory == KernelMemory::kDqPerCta)
     bytes += dq_bytes(call) * (static_cast<double>(ctas_of_head(call)) - 2);
   return bytes;
-}
-
-double cleared_bytes(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode) {
-  return kernel.clearing == DqClearing::kUnordered && mode == ReductionMode::kUnordered ? dq_bytes(call) : 0;
 }
 
 }  // namespace schedules
@@ -145,9 +141,14 @@ std::optional<BackwardLaunch> kernel_launch(const BackwardKernel& kernel, const 
 }
 
 BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, const BlockMask& mask,
-                          Dispatch dispatch) {
+                          Dispatch dispatch, ReductionMode mode) {
   constexpr std::size_t kHiding = 3;  // tasks: a chain is drawn while the two before its end are computed
   BackwardCosts made = backward_costs(costs, tasks);
+  if (mode == ReductionMode::kUnordered) {
+    made.per_tile_tax = 0;
+    return made;
+  }
+  made.epilogue += tasks.ordered_chain_us;
   if (dispatch == Dispatch::kStatic || tasks.draw_us == 0 || mask.kv_tiles == 0) return made;
   std::int32_t brief = 0;
   for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv)
@@ -163,8 +164,6 @@ double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel, const
       makespan_us + costs.launch_us +
       schedules::other_bytes(kernel, call, mode) / costs.other_bytes_per_s * kUsOfS;
   if (mode == ReductionMode::kDeterministic) us += costs.ordered_launch_us;
-  if (costs.clearing_bytes_per_s > 0)
-    us += schedules::cleared_bytes(kernel, call, mode) / costs.clearing_bytes_per_s * kUsOfS;
   return us * (1 + costs.slowdown * us / (us + kUsOfMs * costs.slowdown_ms));
 }
 

@@ -12,26 +12,22 @@ namespace backward_kernel_test {
 
 using namespace natten_sim;
 
-TEST_CASE("this project's kernel clears dQ when nothing is ordered, and only then") {
+TEST_CASE("a kernel that stores the first part of dQ clears nothing, with an order and without") {
   ScheduleCostSet costs;
   costs.launch_us = 20;
   costs.ordered_launch_us = 3;
   costs.other_bytes_per_s = 1e12;
-  costs.clearing_bytes_per_s = 4e12;
   BackwardCall call;
   call.batch = 2;
   call.heads = call.heads_kv = 5;
   call.q_tokens = call.kv_tokens = 1000;
   call.head_dim = 100;
   const double elements = 2.0 * 5 * 1000 * 100;
-  // O, dO and dQ in two bytes, the fp32 dQ read: 10 bytes an element. Clearing: 4.
-  const double around_us = 10 * elements / 1e6, clearing_us = 4 * elements / 4e6;
+  // O, dO and dQ in two bytes, the fp32 dQ read: 10 bytes an element.
+  const double around_us = 10 * elements / 1e6;
   BackwardKernel ours;
-  ours.clearing = DqClearing::kUnordered;
-  CHECK(call_us(costs, ours, call, ReductionMode::kUnordered, 100) ==
-        Approx(100 + 20 + around_us + clearing_us));
+  ours.clearing = DqClearing::kNever;
   CHECK(call_us(costs, ours, call, ReductionMode::kDeterministic, 100) == Approx(100 + 20 + 3 + around_us));
-  costs.clearing_bytes_per_s = 0;
   CHECK(call_us(costs, ours, call, ReductionMode::kUnordered, 100) == Approx(100 + 20 + around_us));
   // Half of the slowdown at slowdown_ms.
   costs.slowdown = 0.1;
@@ -39,20 +35,39 @@ TEST_CASE("this project's kernel clears dQ when nothing is ordered, and only the
   CHECK(call_us(costs, ours, call, ReductionMode::kUnordered, 100) == Approx((120 + around_us) * 1.05));
 }
 
-TEST_CASE("chains of one or two tasks pay for their draw, in the mean over all chains") {
+TEST_CASE("in an order, chains of one or two tasks pay for their draw, in the mean over all chains") {
   ScheduleCostSet set;
   TaskCosts tasks;
   tasks.prologue_us = 2;
   tasks.draw_us = 1.2;
   // Causal, four KV tiles: chains of 4, 3, 2 and 1 tasks. Two of four are brief.
   const BlockMask mask = window_mask({512, 512, 128, 128}, {std::nullopt, 0});
-  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == Approx(2 + 1.2 * 2 / 4));
-  CHECK(chain_costs(set, tasks, mask, Dispatch::kStatic).prologue == 2);
+  constexpr ReductionMode kOrdered = ReductionMode::kDeterministic;
+  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic, kOrdered).prologue == Approx(2 + 1.2 * 2 / 4));
+  CHECK(chain_costs(set, tasks, mask, Dispatch::kStatic, kOrdered).prologue == 2);
+  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic, ReductionMode::kUnordered).prologue == 2);
   // One KV tile with one task, a draw of 1: the only chain is brief.
   tasks.draw_us = 1;
-  CHECK(chain_costs(set, tasks, {1, 1, {TileWork::kFull}}, Dispatch::kDynamic).prologue == 2 + 1);
+  CHECK(chain_costs(set, tasks, {1, 1, {TileWork::kFull}}, Dispatch::kDynamic, kOrdered).prologue == 2 + 1);
   tasks.draw_us = 0;
-  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic).prologue == 2);
+  CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic, kOrdered).prologue == 2);
+}
+
+TEST_CASE("an order costs a turn a task and an end a chain, and nothing where there is none") {
+  ScheduleCostSet set;
+  TaskCosts tasks;
+  tasks.epilogue_us = 2;
+  tasks.ordered_chain_us = 0.75;
+  tasks.turn_us = 0.5;
+  for (const Dispatch dispatch : {Dispatch::kStatic, Dispatch::kDynamic}) {
+    const auto of = [&](ReductionMode mode) {
+      return chain_costs(set, tasks, {1, 1, {TileWork::kFull}}, dispatch, mode);
+    };
+    CHECK(of(ReductionMode::kDeterministic).epilogue == 2.75);
+    CHECK(of(ReductionMode::kDeterministic).per_tile_tax == 0.5);
+    CHECK(of(ReductionMode::kUnordered).epilogue == 2);
+    CHECK(of(ReductionMode::kUnordered).per_tile_tax == 0);
+  }
 }
 
 /// Q, dO and the fp32 dQ of one head: 128 * (2 * 2 + 4) = 1,024 bytes a token.
@@ -157,10 +172,9 @@ TEST_CASE("the kernels around move O, dO and dQ, and dK and dV of grouped heads,
   BackwardKernel kernel;
   kernel.launches = {launch_of(ReductionMode::kDeterministic, "fa2-split", ""),
                      launch_of(ReductionMode::kUnordered, "unordered", "")};
-  using schedules::cleared_bytes, schedules::other_bytes;
+  using schedules::other_bytes;
   for (const ReductionMode mode : {ReductionMode::kDeterministic, ReductionMode::kUnordered}) {
     CHECK(other_bytes(kernel, call, mode) == around);
-    CHECK(cleared_bytes(kernel, call, mode) == 0);
   }
   // Nine buffers, ceil(132 SMs / 16 heads), are cleared, not one, and the second phase reads them.
   kernel.launches.front().memory = KernelMemory::kDqPerCta;
@@ -168,12 +182,11 @@ TEST_CASE("the kernels around move O, dO and dQ, and dK and dV of grouped heads,
   CHECK(other_bytes(kernel, call, ReductionMode::kDeterministic) == around + 4 * q * (9 - 2));
   CHECK(kernel_launch(kernel, call, ReductionMode::kDeterministic)->workspace_bytes ==
         static_cast<std::int64_t>(9 * 4 * q + 2 * kv * 4));
-  // A kernel that clears the fp32 dQ for additions without order alone: it is read by the others.
+  // A kernel that clears nothing only reads the fp32 dQ.
   kernel.launches.front().memory = KernelMemory::kOneDq;
-  kernel.clearing = DqClearing::kUnordered;
-  CHECK(other_bytes(kernel, call, ReductionMode::kDeterministic) == around - 4 * q);
-  CHECK(cleared_bytes(kernel, call, ReductionMode::kUnordered) == 4 * q);
-  CHECK(cleared_bytes(kernel, call, ReductionMode::kDeterministic) == 0);
+  kernel.clearing = DqClearing::kNever;
+  for (const ReductionMode mode : {ReductionMode::kDeterministic, ReductionMode::kUnordered})
+    CHECK(other_bytes(kernel, call, mode) == around - 4 * q);
 }
 
 }  // namespace backward_kernel_test

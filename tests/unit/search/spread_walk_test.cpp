@@ -130,6 +130,17 @@ TEST_CASE("the last two rounds of pairs go chain by chain, the longest first, so
   CHECK(makespan_of(plan_backward(schedule_algorithm("symmetric-shift"), request)) == 34);
 }
 
+TEST_CASE("pairs of at most eight rows of two Q tiles stay together, in rounds to the end") {
+  for (const std::int32_t tiles : {2, 8, 9}) {
+    const ScheduleRequest request = causal_request(tiles, 5, 3, 2);
+    ScheduleRequest in_order = request;
+    in_order.walk = TileWalk::kInOrder;
+    CAPTURE(tiles);
+    CHECK((pairs_of(request).worker == pairs_of(in_order).worker) == (tiles <= 8));
+    CHECK(pairs_of(causal_request(tiles, 5, 3)).worker.size() == static_cast<std::size_t>(5 * tiles));
+  }
+}
+
 TEST_CASE("a spread symmetric shift has every chain once and runs to its end, also with a last KV tile half as long") {
   RandomSequence random(48);
   for (int trial = 0; trial < 200; ++trial) {

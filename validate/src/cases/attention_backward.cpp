@@ -176,8 +176,8 @@ backward::Plan launch_plan(const Bench& bench, const AttentionBackwardCase& poin
 /// Costs in whole nanoseconds: sums are exact, and ties do not hang on the last bit.
 BackwardCosts costs_of(const ScheduleCostSet& set, const TaskCosts& tasks, const SchedulePhase& phase,
                        bool ordered) {
-  BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch);
-  if (!ordered) costs.per_tile_tax = 0;
+  const ReductionMode mode = ordered ? ReductionMode::kDeterministic : ReductionMode::kUnordered;
+  BackwardCosts costs = chain_costs(set, tasks, phase.problem.mask, phase.schedule.dispatch, mode);
   for (double* cost : {&costs.compute, &costs.compute_partial, &costs.reduce, &costs.per_tile_tax,
                        &costs.handoff, &costs.prologue, &costs.epilogue})
     *cost = std::round(*cost * 1000);

@@ -35,14 +35,14 @@ struct NamesOf<KernelMemory> {
                                                   {KernelMemory::kScores, "scores"}};
 };
 
-/// Which launches begin by clearing the fp32 dQ: all, or those without an order.
-enum class DqClearing { kAlways, kUnordered };
+/// Whether launches begin by clearing the fp32 dQ, or store the first part of each of its tiles.
+enum class DqClearing { kAlways, kNever };
 
 template <>
 struct NamesOf<DqClearing> {
   static constexpr const char* kConcept = "clearing";
   static constexpr Name<DqClearing> kTable[] = {{DqClearing::kAlways, "always"},
-                                                {DqClearing::kUnordered, "unordered"}};
+                                                {DqClearing::kNever, "never"}};
 };
 
 struct TileTokens {

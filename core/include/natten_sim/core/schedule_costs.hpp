@@ -40,8 +40,9 @@ struct TaskCosts {
   /// this fraction when they fill all workers, and in proportion below.
   double crowding = 0;
   /// More before the first compute of a chain that is drawn (dynamic dispatch) by a worker whose chains have
-  /// one or two tasks: longer ones hide it.
+  /// one or two tasks, in an order: it waits for the last turn of the chain before. Longer chains hide it.
   double draw_us = 0;
+  double ordered_chain_us = 0;  ///< more at the end of a chain whose reductions are in an order
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;
 };
@@ -79,8 +80,6 @@ struct ScheduleCostSet {
   double ordered_launch_us = 0;  ///< once more when deterministic: clearing semaphores
   /// Rate at which the kernels before and after the main one move their bytes.
   double other_bytes_per_s = 0;
-  /// Rate at which dQ is cleared for a call without order; 0: it is cleared by those kernels.
-  double clearing_bytes_per_s = 0;
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 1;  ///< a run of this length has half of it
   ScheduleCostEvidence fit;

@@ -127,6 +127,13 @@ PlanOutcome reduced_pairs(const ScheduleRequest& request, BackwardSchedule sched
 /// Shorter chains gain nothing from more distance (measured, docs/backward-speed.md).
 constexpr std::int32_t kLongChains = 32;
 
+/// Whether pairs stay together to the end: rows of two Q tiles and few of them, whose chains wait for each other when
+/// they go one by one (measured, docs/backward-speed.md).
+bool keeps_pairs(const BackwardProblem& problem) {
+  constexpr std::int32_t kFewRows = 8;
+  return problem.mask.kv_tiles <= kFewRows && causal_ratio(problem.mask).value() > 1;
+}
+
 /// Pairs (head, j) in launch order: of as many heads as fill the workers with every `apart`-th pair.
 std::vector<std::pair<std::int32_t, std::int32_t>> spread_pairs(const BackwardProblem& problem, std::int32_t apart) {
   const std::int32_t half = problem.mask.kv_tiles / 2;
@@ -166,7 +173,7 @@ PlanOutcome plan_spread_pairs(const ScheduleRequest& request) {
 }
 
 PlanOutcome plan_symmetric_shift(const ScheduleRequest& request) {
-  if (request.walk == TileWalk::kSpread) return plan_spread_pairs(request);
+  if (request.walk == TileWalk::kSpread && !keeps_pairs(request.problem)) return plan_spread_pairs(request);
   const BackwardProblem& problem = request.problem;
   Bins bins(request, causal_ratio(problem.mask).value());
   const std::int32_t n = problem.mask.kv_tiles;

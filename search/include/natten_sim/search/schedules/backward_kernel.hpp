@@ -41,10 +41,10 @@ struct BackwardLaunch {
 [[nodiscard]] std::optional<BackwardLaunch> kernel_launch(const BackwardKernel& kernel,
                                                           const BackwardCall& call, ReductionMode mode);
 
-/// Costs of a task as this problem's chains have them: the prologue of chains that are drawn has the draw, in
-/// the mean over all chains.
+/// Costs of a task as this problem's chains have them. In an order, reductions pay their turn and chains their
+/// end, and the prologue of chains that are drawn has the draw, in the mean over all chains.
 [[nodiscard]] BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks,
-                                        const BlockMask& mask, Dispatch dispatch);
+                                        const BlockMask& mask, Dispatch dispatch, ReductionMode mode);
 
 /// Microseconds of a call whose main kernel takes `makespan_us`: the launch, the kernels around, and what
 /// power adds to long runs.
@@ -70,10 +70,6 @@ namespace schedules {
 
 /// Moved by the kernels before and after the main one: dO * O, clearing and converting the fp32 dQ.
 [[nodiscard]] double other_bytes(const BackwardKernel& kernel, const BackwardCall& call, ReductionMode mode);
-
-/// Cleared apart from these.
-[[nodiscard]] double cleared_bytes(const BackwardKernel& kernel, const BackwardCall& call,
-                                   ReductionMode mode);
 
 }  // namespace schedules
 }  // namespace natten_sim
