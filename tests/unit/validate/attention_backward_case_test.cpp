@@ -83,19 +83,13 @@ TEST_CASE("documents and neighborhoods are points of the backward") {
   }
 }
 
-TEST_CASE(
-    "a task more never makes the predicted backward shorter, and turns save the clearing of dQ and nothing "
-    "else") {
+TEST_CASE("a task more never makes the predicted backward shorter, and turns cost no less than none") {
   const std::vector<std::string> small = {"tokens=1024", "heads=4", "mask=full", "algorithm=shift",
                                           "mode=unordered"};
   std::vector<std::string> ordered = small, longer = small;
   ordered.back() = "mode=deterministic";
   longer.front() = "tokens=2048";
-  // fp32 dQ of 4 heads of 128, at the rate at which it is cleared.
-  const ScheduleCostSet* costs = builtin_catalog().schedule_costs_of("ours", "h200", 128, Dtype::kBf16);
-  REQUIRE(costs != nullptr);
-  const double cleared_ns = 4.0 * 4 * 1024 * 128 / costs->clearing_bytes_per_s * 1e9;
-  CHECK(predicted_ns(ordered) >= predicted_ns(small) - cleared_ns);
+  CHECK(predicted_ns(ordered) >= predicted_ns(small));
   CHECK(predicted_ns(longer) > predicted_ns(small));
 }
 
