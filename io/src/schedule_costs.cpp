@@ -48,7 +48,8 @@ void read_optional(const StrictObject& fields, const NumberField<Target> (&list)
 }
 
 TaskCosts read_tasks(const Json& entry, const std::string& where) {
-  const StrictObject fields(entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us", "ordered_chain_us"}));
+  const StrictObject fields(
+      entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us", "ordered_chain_us"}));
   TaskCosts costs;
   for (const std::string& name : fields.texts("masks")) costs.masks.push_back(parse_name<MaskClass>(name));
   costs.q_tile = fields.integer("q_tile", {1, 1 << 20});

@@ -128,7 +128,7 @@ PlanOutcome reduced_pairs(const ScheduleRequest& request, BackwardSchedule sched
 constexpr std::int32_t kLongChains = 32;
 
 /// Whether pairs stay together to the end: rows of two Q tiles and few of them, whose chains wait for each other when
-/// they go one by one (measured, docs/backward-speed.md).
+/// they go one by one (measured, docs/backward-predictions.md).
 bool keeps_pairs(const BackwardProblem& problem) {
   constexpr std::int32_t kFewRows = 8;
   return problem.mask.kv_tiles <= kFewRows && causal_ratio(problem.mask).value() > 1;
