@@ -40,8 +40,6 @@ UNLIKE: dict[tuple[str, str], str] = {
     ("calibrate", "plan"): "python -m natten_sim.measure plans, runs and fits",
     ("calibrate", "script"): "likewise",
     ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
-    **{(command, name): "natten_sim.recall.choose() takes the table itself" for command in ("search", "advise")
-       for name in ("recall", "least_recall", "budget_ms", "recall_per")},
     ("explain", "kernel"): "a kernel file is checked and read by the program",
 }
 

@@ -9,6 +9,7 @@
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
+#include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/training_price.hpp>
 
 namespace natten_sim::report {
@@ -133,6 +134,14 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
          "\n";
 }
 
+/// What the choices keep of a model's attention; empty where nobody asked.
+std::string recalls_of_choices(const study::DeviceAdvice& advice, const study::AdviseQuestion& question) {
+  if (!advice.recalls) return "";
+  std::vector<NeighborhoodMask> masks;
+  for (const study::AdviceChoice& each : advice.choices) masks.push_back(each.count.forward.problem.mask);
+  return "\n" + advice.device + ": " + recalls_text(masks, *advice.recalls, *question.recall.table);
+}
+
 /// How to read the table.
 std::string legend_of(const study::AdviseAnswer& answer) {
   const bool sketched = std::any_of(answer.devices.begin(), answer.devices.end(),
@@ -170,6 +179,8 @@ Json advise_result(const study::AdviseAnswer& answer, const study::Context& cont
     fields["choices"] = Json::array();
     for (const study::AdviceChoice& choice : advice.choices)
       fields["choices"].push_back(choice_json(choice, context));
+    if (advice.recalls) fields["recall"] = recalls_result(*advice.recalls, *answer.question.recall.table);
+    if (advice.heads) fields["recall"] = recall_choice_result(*advice.heads, context);
     devices.push_back(fields);
   }
   return {{"devices", devices}};
@@ -188,13 +199,21 @@ std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& 
 }
 
 std::string advise_text(const study::AdviseAnswer& answer, const study::Context& context) {
+  std::string heads;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    if (advice.heads)
+      heads += (heads.empty() ? "" : "\n") + advice.device + ": " + recall_choice_text(*advice.heads, context);
+  }
+  if (!heads.empty()) return heads;
   const std::string table = choices_table(answer);
   std::string text = model_line(answer) + table;
   for (const study::DeviceAdvice& advice : answer.devices) {
     text += (text.empty() ? "" : "\n") + device_text(advice, answer.devices.size() == 1, context);
   }
   if (table.empty()) return text;
-  return text + "\n" + legend_of(answer);
+  text += "\n" + legend_of(answer);
+  for (const study::DeviceAdvice& advice : answer.devices) text += recalls_of_choices(advice, answer.question);
+  return text;
 }
 
 }  // namespace natten_sim::report

@@ -35,10 +35,26 @@ draw::Series context_series(const SearchAnswer& answer, const std::string& label
   return series;
 }
 
+/// What the launches keep and take, on the front of windows for each head.
+draw::Picture recall_picture(const SearchAnswer& answer) {
+  const study::RecallChoice& choice = *answer.choice;
+  draw::CurvePlot plot{.heading = {"Attention kept over time", subject_of(answer)},
+                       .x = {.label = "time of all layers (ms)", .scale = draw::Scale::kLog},
+                       .y = {.label = "attention kept", .unit = draw::Unit::kPercent, .from_zero = true}};
+  plot.series.push_back({.label = "best windows of the heads"});
+  for (const TradePoint& point : choice.front)
+    plot.series.back().points.push_back({point.cost, point.recall});
+  plot.series.push_back(
+      {.label = "chosen", .points = {{choice.ms, choice.recall}}, .style = draw::SeriesStyle::kPoints});
+  if (choice.dense_ms) plot.series.push_back(dense_point(*choice.dense_ms, "dense"));
+  return picture_of(plot);
+}
+
 }  // namespace
 
-draw::Picture search_picture(std::span<const SearchAnswer> answers, const study::MaskRecalls* recalls) {
+draw::Picture search_picture(std::span<const SearchAnswer> answers) {
   const SearchAnswer& first = answers.front();
+  if (first.choice) return recall_picture(first);
   if (*first.question.objective != Objective::kTime)
     throw InvalidParameter("svg", to_string(*first.question.objective), "an answer by time, on a device");
   draw::CurvePlot plot{.heading = {"Context kept over time", subject_of(first)},
@@ -51,7 +67,7 @@ draw::Picture search_picture(std::span<const SearchAnswer> answers, const study:
     const SearchCandidate& any = answer.candidates.front();
     plot.series.push_back(dense_point(any.speedup * any.total_ms(), "dense, " + device));
   }
-  if (recalls != nullptr && !plot.series.empty()) {
+  if (const auto& recalls = first.recalls; recalls && !plot.series.empty()) {
     plot.heading.title = "Context and attention kept over time";
     plot.y.label = "kept";
     plot.series.front().label = "pairs that attend";
@@ -64,19 +80,6 @@ draw::Picture search_picture(std::span<const SearchAnswer> answers, const study:
   }
   if (plot.series.empty())
     throw InvalidParameter("svg", "no candidate", "constraints that a configuration meets");
-  return picture_of(plot);
-}
-
-draw::Picture recall_picture(const study::RecallChoice& choice) {
-  draw::CurvePlot plot{.heading = {"Attention kept over time", subject_of(choice.answer)},
-                       .x = {.label = "time of all layers (ms)", .scale = draw::Scale::kLog},
-                       .y = {.label = "attention kept", .unit = draw::Unit::kPercent, .from_zero = true}};
-  plot.series.push_back({.label = "best windows of the heads"});
-  for (const TradePoint& point : choice.front)
-    plot.series.back().points.push_back({point.cost, point.recall});
-  plot.series.push_back(
-      {.label = "chosen", .points = {{choice.ms, choice.recall}}, .style = draw::SeriesStyle::kPoints});
-  if (choice.dense_ms) plot.series.push_back(dense_point(*choice.dense_ms, "dense"));
   return picture_of(plot);
 }
 

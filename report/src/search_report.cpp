@@ -9,6 +9,7 @@
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
+#include <natten_sim/report/window_recall.hpp>
 
 namespace natten_sim::report {
 namespace {
@@ -260,7 +261,7 @@ std::string tables_of(const SearchAnswer& answer) {
   return text;
 }
 
-Json result_of(const SearchAnswer& answer) {
+Json result_of(const SearchAnswer& answer, const study::Context& context) {
   Json fields;
   fields["space_size"] = answer.space_size;
   fields["evaluated"] = answer.evaluated;
@@ -284,6 +285,8 @@ Json result_of(const SearchAnswer& answer) {
   fields["candidates"] = Json::array();
   for (const SearchCandidate& candidate : answer.candidates)
     fields["candidates"].push_back(candidate_fields(answer.question, candidate, KernelFields::kShown));
+  if (answer.recalls) fields["recall"] = recalls_result(*answer.recalls, *answer.question.recall.table);
+  if (answer.choice) fields["recall"] = recall_choice_result(answer, context);
   return fields;
 }
 
@@ -298,6 +301,14 @@ std::string text_of(const SearchAnswer& answer) {
 }
 
 const std::string& device_of(const SearchAnswer& answer) { return *answer.question.setting.device; }
+
+/// What the candidates keep of a model's attention; empty where nobody asked.
+std::string recalls_of_candidates(const SearchAnswer& answer, const std::string& device) {
+  if (!answer.recalls) return "";
+  std::vector<NeighborhoodMask> masks;
+  for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
+  return "\n" + device + recalls_text(masks, *answer.recalls, *answer.question.recall.table);
+}
 
 /// All devices in one table: each has its own backend, tiles and answers.
 std::string text_side_by_side(std::span<const SearchAnswer> answers) {
@@ -328,29 +339,29 @@ std::string text_side_by_side(std::span<const SearchAnswer> answers) {
 
 }  // namespace
 
-Json search_result(std::span<const SearchAnswer> answers) {
-  if (answers.size() == 1) return result_of(answers.front());
+Json search_result(std::span<const SearchAnswer> answers, const study::Context& context) {
+  if (answers.size() == 1) return result_of(answers.front(), context);
   Json fields;
   fields["devices"] = Json::array();
   for (const SearchAnswer& answer : answers) {
     Json of_device = {{"device", device_of(answer)}};
-    of_device.update(result_of(answer));
+    of_device.update(result_of(answer, context));
     fields["devices"].push_back(std::move(of_device));
   }
   return fields;
 }
 
-void write_search_result(std::span<const SearchAnswer> answers, JsonMembers& members) {
-  const Json result = search_result(answers);
+void write_search_result(std::span<const SearchAnswer> answers, const study::Context& context, JsonMembers& members) {
+  const Json result = search_result(answers, context);
   for (const auto& [key, value] : result.items()) members.put_json(key, value);
 }
 
 std::vector<std::string> search_result_keys() {
   SearchAnswer answer;
   answer.nearest_sparsity = 0;
-  std::vector<std::string> keys = {"devices", "natten_call", "natten_profiler",
+  std::vector<std::string> keys = {"devices", "recall", "natten_call", "natten_profiler",
                                    "flex",    "natten_json", "conclusion"};
-  const Json result = result_of(answer);
+  const Json result = result_of(answer, {});
   for (const auto& [key, ignored] : result.items()) keys.push_back(key);
   return keys;
 }
@@ -381,8 +392,16 @@ std::string search_csv(std::span<const SearchAnswer> answers) {
   return csv_table(with_device(answers.front(), columns_of(answers.front().question)), rows);
 }
 
-std::string search_text(std::span<const SearchAnswer> answers) {
-  return answers.size() == 1 ? text_of(answers.front()) : text_side_by_side(answers);
+std::string search_text(std::span<const SearchAnswer> answers, const study::Context& context) {
+  const bool alone = answers.size() == 1;
+  std::string choices, recalls;
+  for (const SearchAnswer& answer : answers) {
+    const std::string device = alone ? "" : device_of(answer) + ": ";
+    if (answer.choice) choices += (choices.empty() ? "" : "\n") + device + recall_choice_text(answer, context);
+    recalls += recalls_of_candidates(answer, device);
+  }
+  if (!choices.empty()) return choices;
+  return (alone ? text_of(answers.front()) : text_side_by_side(answers)) + recalls;
 }
 
 std::string nothing_found(const SearchAnswer& answer) {

@@ -10,6 +10,7 @@ namespace natten_sim::report {
 namespace {
 
 using study::RecallChoice;
+using study::SearchAnswer;
 using study::SearchCandidate;
 
 std::string share_text(double share) { return fmt::format("{:.1f}%", 100 * share); }
@@ -41,9 +42,8 @@ std::string ranges_text(const std::vector<std::size_t>& numbers) {
 }
 
 /// The last line of what --emit prints.
-std::string call_of(const RecallChoice& choice, const SearchCandidate& candidate,
-                    const study::Context& context) {
-  const study::CallParts parts = study::call_parts(choice.answer, candidate, context.catalog);
+std::string call_of(const SearchAnswer& answer, const SearchCandidate& candidate, const study::Context& context) {
+  const study::CallParts parts = study::call_parts(answer, candidate, context.catalog);
   std::string text = emitted(EmitKind::kNatten, parts.setting, parts.forward,
                              parts.backward ? &*parts.backward : nullptr, context);
   while (!text.empty() && text.back() == '\n') text.pop_back();
@@ -80,21 +80,21 @@ Json recalls_result(const study::MaskRecalls& recalls, const std::string& table)
   return fields;
 }
 
-std::string recall_choice_text(const RecallChoice& choice, const std::string& table,
-                               const study::Context& context) {
+std::string recall_choice_text(const SearchAnswer& answer, const study::Context& context) {
+  const RecallChoice& choice = *answer.choice;
   std::vector<std::vector<std::string>> rows = {{"layer", "heads", "window", "stride", "time", "recall"}};
   for (const study::RecallLaunch& launch : choice.launches) {
-    const SearchCandidate& candidate = choice.answer.candidates[launch.candidate];
+    const SearchCandidate& candidate = answer.candidates[launch.candidate];
     rows.push_back({std::to_string(launch.layer), ranges_text(launch.heads), window_text(candidate),
                     stride_text(candidate), duration_text(launch.ms), share_text(launch.recall)});
   }
-  std::string text = fmt::format("{}, {}; {} windows and strides tried\n\n", table,
-                                 heads_of(choice.layers, choice.heads), grouped(choice.answer.evaluated)) +
+  std::string text = fmt::format("{}, {}; {} windows and strides tried\n\n", *answer.question.recall.table,
+                                 heads_of(choice.layers, choice.heads), grouped(answer.evaluated)) +
                      text_table(rows) + "\n";
-  for (const SearchCandidate& candidate : choice.answer.candidates) {
+  for (const SearchCandidate& candidate : answer.candidates) {
     if (!candidate.dense_path)
       text += fmt::format("{}, stride {}: {}\n", window_text(candidate), stride_text(candidate),
-                          call_of(choice, candidate, context));
+                          call_of(answer, candidate, context));
   }
   text += fmt::format("\nall layers: {} of the attention in {}", share_text(choice.recall),
                       duration_text(choice.ms));
@@ -109,9 +109,9 @@ std::string recall_choice_text(const RecallChoice& choice, const std::string& ta
   return text;
 }
 
-Json recall_choice_result(const RecallChoice& choice, const std::string& table,
-                          const study::Context& context) {
-  Json fields = {{"table", table},          {"layers", choice.layers}, {"heads", choice.heads},
+Json recall_choice_result(const SearchAnswer& answer, const study::Context& context) {
+  const RecallChoice& choice = *answer.choice;
+  Json fields = {{"table", *answer.question.recall.table},          {"layers", choice.layers}, {"heads", choice.heads},
                  {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()},
                  {"least_ms", Json()},      {"most_recall", Json()}};
   if (choice.least_ms) fields["least_ms"] = *choice.least_ms;
@@ -119,10 +119,10 @@ Json recall_choice_result(const RecallChoice& choice, const std::string& table,
   if (choice.dense_ms) fields["dense_ms"] = *choice.dense_ms;
   fields["launches"] = Json::array();
   for (const study::RecallLaunch& launch : choice.launches) {
-    const SearchCandidate& candidate = choice.answer.candidates[launch.candidate];
+    const SearchCandidate& candidate = answer.candidates[launch.candidate];
     Json one = {{"layer", launch.layer},   {"heads", launch.heads}, {"candidate", launch.candidate},
                 {"recall", launch.recall}, {"total_ms", launch.ms}, {"natten_call", Json()}};
-    if (!candidate.dense_path) one["natten_call"] = call_of(choice, candidate, context);
+    if (!candidate.dense_path) one["natten_call"] = call_of(answer, candidate, context);
     fields["launches"].push_back(std::move(one));
   }
   return fields;

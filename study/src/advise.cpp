@@ -60,6 +60,10 @@ class Adviser {
 
   DeviceAdvice advise() {
     DeviceAdvice advice{.device = *setting_.device};
+    if (question_.recall.has_wish()) {
+      advice.heads = search(of_heads(), quiet_);
+      return advice;
+    }
     try {
       untimed_ = !timed();
       if (!untimed_) describe_points(question_.speedup ? points_within_speedup() : points_within_sparsity(), advice);
@@ -67,6 +71,11 @@ class Adviser {
       advice.missing = error.what();
     }
     if (!missing_.empty()) advice.missing = missing_;
+    if (question_.recall.table && !advice.choices.empty()) {
+      std::vector<NeighborhoodMask> masks;
+      for (const AdviceChoice& each : advice.choices) masks.push_back(each.count.forward.problem.mask);
+      advice.recalls = recalls_of(*question_.recall.table, setting_.input, masks, quiet_);
+    }
     advice.untimed = untimed_;
     advice.sketched = sketched_;
     return advice;
@@ -104,6 +113,17 @@ class Adviser {
     question.distinct = Distinct::kWindow;
     question.top = rows;
     question.kernels = {effective_backend(setting_, quiet_.catalog).name};  // with the tiles that were timed
+    return question;
+  }
+
+  /// A window for every head: any of them, with any stride and tiles.
+  [[nodiscard]] SearchQuestion of_heads() const {
+    SearchQuestion question;
+    question.setting = question_.setting;
+    question.setting.device = setting_.device;
+    question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
+    question.constraints.sparsity = question_.sparsity;
+    question.recall = question_.recall;
     return question;
   }
 
@@ -245,6 +265,8 @@ void require_valid(const AdviseQuestion& question) {
     refuse("sparsity", question.sparsity->lo, "a lower bound of 0 or more that is not above the upper one");
   if (question.speedup && !(*question.speedup > 1 && *question.speedup <= 1000))
     refuse("speedup", *question.speedup, "a factor above 1, at most 1000");
+  if (question.recall.has_wish() && question.speedup)
+    refuse("speedup", *question.speedup, "a least recall or a budget alone");
   if (!(question.max_imbalance >= 1)) refuse("max-imbalance", question.max_imbalance, "1 or more");
 }
 
@@ -263,7 +285,7 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
         devices.push_back(costs.device);
     }
   }
-  if (!question.speedup) answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
+  if (!question.speedup && !question.recall.has_wish()) answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
   answer.devices.resize(devices.size());
   run_parts(devices.size(), {.threads = context.threads, .progress = context.progress},

@@ -11,7 +11,6 @@
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_picture.hpp>
 #include <natten_sim/report/search_report.hpp>
-#include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "cli/answer_columns.hpp"
@@ -21,7 +20,6 @@
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
-#include "commands/rows/recall_rows.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
 
@@ -42,7 +40,6 @@ struct SearchFlags {
   std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
   std::optional<std::string> svg;
-  RecallFlags recall;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
   OutputFlags output;
@@ -61,7 +58,7 @@ Options<SearchFlags> search_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"csv", "recall"}}});
+            .rules_out = {{"csv"}}});
   rows.add("--with-input", &SearchFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -84,7 +81,6 @@ Options<SearchFlags> search_rows() {
             .help = "Draw the time of the candidates, or of a whole {pareto} front, over the pairs that attend",
             .echo = Echo::kNever,
             .excludes = {"batch"}});
-  rows.include(recall_rows(), &SearchFlags::recall);
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -106,28 +102,20 @@ std::string emitted(const SearchFlags& flags, const std::vector<SearchAnswer>& a
                          parts.backward ? &*parts.backward : nullptr, context);
 }
 
-std::vector<NeighborhoodMask> masks_of(const SearchAnswer& answer) {
-  std::vector<NeighborhoodMask> masks;
-  for (const study::SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
-  return masks;
-}
-
 AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
-                  const std::optional<study::MaskRecalls>& recalls, const study::Context& context) {
+                  const study::Context& context) {
   const std::string call = emitted(flags, answers, context);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answers);
   if (flags.output.json) {
-    report::Json result = report::search_result(answers);
+    report::Json result = report::search_result(answers, context);
     if (!call.empty()) report::add_emitted(*flags.emit, call, result);
-    if (recalls) result["recall"] = report::recalls_result(*recalls, *flags.recall.table);
     report::add_closing(closing, result);
     return JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
   if (flags.output.csv) return report::search_csv(answers);
-  std::string text = report::search_text(answers);
-  if (recalls) text += "\n" + report::recalls_text(masks_of(answers.front()), *recalls, *flags.recall.table);
+  const std::string text = report::search_text(answers, context);
   return text.empty() ? text : text + report::closing_text(closing);
 }
 
@@ -189,44 +177,13 @@ int run_batch(const SearchFlags& flags, const study::Context& context) {
         study::search_on(asked.question, asked.devices.names, context);
     if (!columns.empty()) {
       line.answer =
-          columns.members(asked_rows().echo(study::filled_in(asked, answers)), report::search_result(answers));
+          columns.members(asked_rows().echo(study::filled_in(asked, answers)), report::search_result(answers, context));
       return;
     }
     report::JsonMembers members(line.answer);
     if (flags.with_input) members.put_json("input", asked_rows().echo(study::filled_in(asked, answers)));
-    report::write_search_result(answers, members);
+    report::write_search_result(answers, context, members);
   });
-}
-
-/// What the candidates keep; none: nobody asked, or there is no candidate.
-std::optional<study::MaskRecalls> recalls_for(const SearchFlags& flags, const std::vector<SearchAnswer>& answers,
-                                              const study::Context& context) {
-  const SearchAnswer& answer = answers.front();
-  if (!flags.recall.table || answer.candidates.empty()) return std::nullopt;
-  return study::recalls_of(*flags.recall.table, answer.question.setting.input, masks_of(answer), context);
-}
-
-/// A window for every head.
-int run_recall_choice(const SearchFlags& flags, const study::Context& context, ProgressBar& bar, Reply& reply) {
-  SearchQuestion question = flags.asked.question;
-  if (question.kind != SearchKind::kBest || question.top)
-    throw InvalidParameter("recall", "with a wish", "a search without --ladder, --pareto and --top, or no wish");
-  if (flags.asked.devices.names.empty()) throw InvalidParameter("device", "none", "a device, for times");
-  question.setting.device = flags.asked.devices.names.front();
-  const std::string& table = *flags.recall.table;
-  const study::RecallChoice choice = study::choose_by_recall(question, table, wish_of(flags.recall), context);
-  bar.clear();
-  note_preset(question.setting, context.catalog, Notes(flags.output));
-  AnswerSink sink(flags.output, reply);
-  if (flags.svg) write_picture(*flags.svg, report::recall_picture(choice));
-  if (!flags.output.json) {
-    sink.put(report::recall_choice_text(choice, table, context));
-    return kExitDone;
-  }
-  report::Json result = report::search_result({&choice.answer, 1});
-  result["recall"] = report::recall_choice_result(choice, table, context);
-  sink.put(JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, {choice.answer})), std::move(result)));
-  return kExitDone;
 }
 
 int run_search(const SearchFlags& flags, Reply& reply) {
@@ -243,16 +200,13 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
-  if (flags.recall.table && devices.size() > 1)
-    throw InvalidParameter("recall", std::to_string(devices.size()) + " devices", "one device", devices.front());
-  if (has_wish(flags.recall)) return run_recall_choice(flags, context, bar, reply);
+  if (flags.output.csv && flags.asked.question.recall.table) throw Conflict("csv", "recall", "one of the two");
   const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
-  const std::optional<study::MaskRecalls> recalls = recalls_for(flags, answers, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  AnswerBody body = render(flags, answers, recalls, context);
+  AnswerBody body = render(flags, answers, context);
   draw::Picture picture;
-  if (flags.svg) picture = report::search_picture(answers, recalls ? &*recalls : nullptr);
+  if (flags.svg) picture = report::search_picture(answers);
   note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);

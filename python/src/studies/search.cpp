@@ -92,8 +92,8 @@ Json search_input(const Keywords<DevicesSearch>& rows, const SearchAnswers& foun
   return rows.echo(study::filled_in(found.asked, found.answers));
 }
 
-std::string search_text(const SearchAnswers& found, const study::Context&) {
-  std::string text = report::search_text(found.answers);
+std::string search_text(const SearchAnswers& found, const study::Context& context) {
+  std::string text = report::search_text(found.answers, context);
   for (const study::SearchAnswer& answer : found.answers) {
     if (answer.candidates.empty()) text += report::nothing_found(answer) + "\n";
   }
@@ -120,15 +120,15 @@ void bind_search(nb::module_& module) {
           .answer = search_devices,
           .input = search_input,
           .result = [](const SearchAnswers& found,
-                       const study::Context&) { return report::search_result(found.answers); },
+                       const study::Context& context) { return report::search_result(found.answers, context); },
           .text = search_text,
           .csv = [](const SearchAnswers& found, const study::Context&,
                     const Json&) { return report::search_csv(found.answers); },
           .pictures =
               [](const SearchAnswers&) {
                 return std::vector<Picture<SearchAnswers>>{
-                    {"candidates", [](const SearchAnswers& found, const study::Context&) {
-                       return candidates_svg(report::search_result(found.answers));
+                    {"candidates", [](const SearchAnswers& found, const study::Context& context) {
+                       return candidates_svg(report::search_result(found.answers, context));
                      }}};
               },
           .closing = [](const SearchAnswers& found, const study::Context&) -> std::optional<report::Closing> {

@@ -6,6 +6,7 @@
 #include <natten_sim/report/time_report.hpp>
 
 #include "closings/certainty.hpp"
+#include "closings/choice.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -17,6 +18,11 @@ const study::PassTime& time_of(const study::DeviceAdvice& advice) {
 }  // namespace
 
 Closing closing_of(const study::AdviseAnswer& answer) {
+  const study::SearchAnswer* heads = nullptr;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    if (advice.heads && (heads == nullptr || advice.heads->choice->ms < heads->choice->ms)) heads = &*advice.heads;
+  }
+  if (heads != nullptr) return closing_of_choice(*heads);
   Closing closing;
   const study::DeviceAdvice* best = nullptr;
   for (const study::DeviceAdvice& advice : answer.devices) {

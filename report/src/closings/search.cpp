@@ -6,6 +6,7 @@
 #include <natten_sim/report/time_report.hpp>
 
 #include "closings/certainty.hpp"
+#include "closings/choice.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -15,7 +16,9 @@ const study::SearchAnswer* best_answer(std::span<const study::SearchAnswer> answ
   const study::SearchAnswer* best = nullptr;
   for (const study::SearchAnswer& answer : answers) {
     if (answer.candidates.empty()) continue;
-    const auto time = [](const study::SearchAnswer& of) { return of.candidates.front().total_ms(); };
+    const auto time = [](const study::SearchAnswer& of) {
+      return of.choice ? of.choice->ms : of.candidates.front().total_ms();
+    };
     if (best == nullptr || (time(answer) > 0 && time(answer) < time(*best))) best = &answer;
   }
   return best;
@@ -61,6 +64,7 @@ Closing closing_of(std::span<const study::SearchAnswer> answers) {
     closing.certainty = "every combination was looked at";
     return closing;
   }
+  if (answer->choice) return closing_of_choice(*answer);
   const study::SearchCandidate& best = best_candidate(*answer);
   const TilingProblem& problem = best.counted.problem;
   const TileCount& count = best.counted.count;

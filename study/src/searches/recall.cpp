@@ -6,7 +6,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/parallel.hpp>
 #include <natten_sim/io/offset_tables.hpp>
-#include <natten_sim/study/recall.hpp>
 
 #include "searches/recall_candidates.hpp"
 
@@ -22,16 +21,20 @@ std::string number_text(double value) {
   return text.back() == '.' ? text + "0" : text;
 }
 
-void require_valid(const RecallWish& wish) {
-  if (wish.least_recall.has_value() == wish.budget_ms.has_value())
-    throw InvalidParameter("budget_ms", wish.budget_ms ? number_text(*wish.budget_ms) : "none",
-                           "either a budget or a least recall");
+void require_valid(const SearchQuestion& question) {
+  const RecallQuestion& wish = question.recall;
+  if (!wish.table) throw InvalidParameter("recall", "none", "a file of attention by offset, with a wish");
+  if (wish.least_recall && wish.budget_ms)
+    throw InvalidParameter("budget_ms", number_text(*wish.budget_ms), "either a budget or a least recall");
+  if (question.kind != SearchKind::kBest || question.top)
+    throw InvalidParameter("recall", "with a wish", "a search without " + mention("ladder") + ", " + mention("pareto") +
+                                                        " and " + mention("top") + ", or no wish");
 }
 
 /// A table's heads, and what each may have.
 class Chooser {
  public:
-  Chooser(SearchQuestion question, const std::string& table, const RecallWish& wish, const Context& context)
+  Chooser(SearchQuestion question, const RecallQuestion& wish, const Context& context)
       : question_(std::move(question)),
         wish_(wish),
         context_(context),
@@ -39,14 +42,14 @@ class Chooser {
     context_.progress = {};
     std::vector<NeighborhoodMask> masks;
     for (const RecallCandidate& each : candidates_) masks.push_back(each.mask);
-    recalls_ = recalls_of(table, question_.setting.input, masks, context);
+    recalls_ = recalls_of(*wish_.table, question_.setting.input, masks, context);
     if (static_cast<std::int64_t>(recalls_.heads) != *question_.setting.heads)
       throw InvalidParameter(
           "recall", std::to_string(recalls_.heads) + " heads",
           "a table of as many heads as attention has, " + std::to_string(*question_.setting.heads));
   }
 
-  RecallChoice choose() {
+  SearchAnswer choose() {
     unit_recalls_ = unit_recalls();
     unit_costs_ = unit_costs();
     const RecallTrade trade(unit_recalls_, unit_costs_);
@@ -60,8 +63,7 @@ class Chooser {
       poll_now();
     add_bound(choice);
     add_launches(chosen, choice);
-    add_candidates(choice);
-    return choice;
+    return answer_with(std::move(choice));
   }
 
  private:
@@ -256,24 +258,28 @@ class Chooser {
     }
   }
 
-  /// Those that launches have, as a search for each alone answers; launches then name their places.
-  void add_candidates(RecallChoice& choice) const {
+  /// With the candidates that launches have, as a search for each alone answers; launches then name their places.
+  [[nodiscard]] SearchAnswer answer_with(RecallChoice choice) const {
     std::map<std::size_t, std::size_t> places;
     for (const RecallLaunch& launch : choice.launches) places.emplace(launch.candidate, 0);
-    choice.answer.question = question_;
+    SearchAnswer answer{.question = question_};
+    answer.question.recall = wish_;
+    answer.question.objective = Objective::kTime;
     for (auto& [candidate, place] : places) {
       SearchAnswer one = search(question_of(question_, candidates_[candidate]), context_);
-      place = choice.answer.candidates.size();
+      place = answer.candidates.size();
       const SearchCandidate& found = one.candidates.at(0);
       choice.dense_ms = found.speedup * found.total_ms() * static_cast<double>(recalls_.layers);
-      choice.answer.candidates.push_back(std::move(one.candidates.front()));
+      answer.candidates.push_back(std::move(one.candidates.front()));
     }
-    choice.answer.evaluated = choice.answer.space_size = static_cast<std::int64_t>(candidates_.size());
+    answer.evaluated = answer.space_size = static_cast<std::int64_t>(candidates_.size());
     for (RecallLaunch& launch : choice.launches) launch.candidate = places.at(launch.candidate);
+    answer.choice = std::move(choice);
+    return answer;
   }
 
   SearchQuestion question_;
-  const RecallWish& wish_;
+  RecallQuestion wish_;
   Context context_;
   std::vector<RecallCandidate> candidates_;
   MaskRecalls recalls_;
@@ -320,9 +326,8 @@ MaskRecalls recalls_of(const std::string& table, const Extents& layout,
   return found;
 }
 
-RecallChoice choose_by_recall(const SearchQuestion& question, const std::string& table,
-                              const RecallWish& wish, const Context& context) {
-  require_valid(wish);
+SearchAnswer choose_by_recall(const SearchQuestion& question, const Context& context) {
+  require_valid(question);
   SearchQuestion full = question;
   full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
   if (!full.setting.device) throw InvalidParameter("device", "none", "a device, for times");
@@ -331,7 +336,7 @@ RecallChoice choose_by_recall(const SearchQuestion& question, const std::string&
                          !question.setting.backend;
   if (full.kernels.empty() && any_tiles)
     full.kernels = {effective_backend(full.setting, context.catalog).name};
-  return Chooser(std::move(full), table, wish, context).choose();
+  return Chooser(std::move(full), question.recall, context).choose();
 }
 
 }  // namespace natten_sim::study

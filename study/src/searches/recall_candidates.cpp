@@ -232,6 +232,7 @@ SearchQuestion question_of(const SearchQuestion& question, const RecallCandidate
   one.tiles = {candidate.tiles};
   one.dense_axes = {};
   one.constraints = {};
+  one.recall = {};
   one.objective = Objective::kTime;
   one.kind = SearchKind::kBest;
   one.distinct = Distinct::kWindow;

@@ -15,7 +15,10 @@ struct RecallCandidate {
   double head_ms = 0;  ///< no launch takes less for each of its heads: waves, launch, copies and power left out
 };
 
-/// One for each window and stride, with its fastest tiles, and dense attention: see choose_by_recall(). Sorted by time.
+/// A window for every head: see search(). The question has a wish.
+[[nodiscard]] SearchAnswer choose_by_recall(const SearchQuestion& question, const Context& context);
+
+/// One for each window and stride, with its fastest tiles, and dense attention: see search(). Sorted by time.
 /// `question` has its setting filled in, and here gets the other defaults.
 [[nodiscard]] std::vector<RecallCandidate> recall_candidates(SearchQuestion& question, const Context& context);
 

@@ -8,6 +8,7 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "searches/recall_candidates.hpp"
 #include "searches/search_space.hpp"
 #include "searches/search_times.hpp"
 
@@ -241,6 +242,7 @@ SearchQuestion with_cyclic_kernel(SearchQuestion question) {
 }  // namespace
 
 SearchAnswer search(const SearchQuestion& question, const Context& context) {
+  if (question.recall.has_wish()) return choose_by_recall(question, context);
   SearchAnswer answer;
   SearchQuestion& full = answer.question = with_cyclic_kernel(question);
   full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
@@ -258,6 +260,11 @@ SearchAnswer search(const SearchQuestion& question, const Context& context) {
     }
   }
   search_sizes(space, context, answer);
+  if (full.recall.table && !answer.candidates.empty()) {
+    std::vector<NeighborhoodMask> masks;
+    for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
+    answer.recalls = recalls_of(*full.recall.table, full.setting.input, masks, context);
+  }
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
 }

@@ -16,7 +16,8 @@ namespace recall_study_test {
 using namespace natten_sim;
 using study::RecallChoice;
 using study::RecallPer;
-using study::RecallWish;
+using study::RecallQuestion;
+using study::SearchAnswer;
 using study::SearchCandidate;
 
 /// 64x64 tokens, two heads: one looks 2 tokens far, one 20.
@@ -37,6 +38,12 @@ const study::Context& shared_context() {
   return context;
 }
 
+SearchAnswer chosen(study::SearchQuestion question, const RecallQuestion& recall) {
+  question.recall = recall;
+  if (!question.recall.table) question.recall.table = kTable;
+  return study::search(question, shared_context());
+}
+
 const NeighborhoodMask& mask_of(const SearchCandidate& candidate) { return candidate.counted.problem.mask; }
 
 /// The time of so many heads with the candidate, by a search that may take nothing else.
@@ -52,11 +59,12 @@ double ms_of(const SearchCandidate& candidate, std::int64_t heads) {
   return candidate.dense_path ? found.speedup * found.total_ms() : found.total_ms();
 }
 
-void check_choice(const RecallChoice& choice) {
+void check_choice(const SearchAnswer& answer) {
+  const RecallChoice& choice = *answer.choice;
   double ms = 0, recall = 0;
   std::vector<std::size_t> heads;
   for (const study::RecallLaunch& launch : choice.launches) {
-    const SearchCandidate& candidate = choice.answer.candidates.at(launch.candidate);
+    const SearchCandidate& candidate = answer.candidates.at(launch.candidate);
     const std::vector<NeighborhoodMask> mask = {mask_of(candidate)};
     const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, mask, shared_context());
     double kept = 0;
@@ -75,21 +83,20 @@ void check_choice(const RecallChoice& choice) {
 
 TEST_CASE(
     "the head that looks far gets the larger window, and launches take and keep what asking again gives") {
-  const RecallChoice choice = study::choose_by_recall(
-      images(), kTable, {.least_recall = 0.8, .per = RecallPer::kHead}, shared_context());
+  const SearchAnswer answer = chosen(images(), {.least_recall = 0.8});
+  const RecallChoice& choice = *answer.choice;
   CHECK(choice.recall >= 0.8);
   CHECK(choice.ms < *choice.dense_ms);
-  check_choice(choice);
+  check_choice(answer);
   std::int64_t pairs[2] = {};
   for (const study::RecallLaunch& launch : choice.launches)
     for (const std::size_t head : launch.heads)
-      pairs[head] = choice.answer.candidates[launch.candidate].counted.count.attended_pairs;
+      pairs[head] = answer.candidates[launch.candidate].counted.count.attended_pairs;
   CHECK(pairs[0] < pairs[1]);
   // One window for both takes longer for as much.
-  const RecallChoice layer = study::choose_by_recall(
-      images(), kTable, {.least_recall = 0.8, .per = RecallPer::kLayer}, shared_context());
-  CHECK(layer.launches.size() == 1);
-  CHECK(layer.recall >= 0.8);
+  const SearchAnswer layer = chosen(images(), {.least_recall = 0.8, .per = RecallPer::kLayer});
+  CHECK(layer.choice->launches.size() == 1);
+  CHECK(layer.choice->recall >= 0.8);
   check_choice(layer);
 }
 
@@ -106,8 +113,9 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
   study::SearchQuestion question = images();
   question.constraints.natten_fast_path = true;
   for (const double share : {0.5, 0.7, 0.8, 0.9}) {
-    const RecallChoice choice = study::choose_by_recall(question, kTable, {.least_recall = share}, shared_context());
-    study::SearchQuestion full = choice.answer.question;
+    const SearchAnswer answer = chosen(question, {.least_recall = share});
+    const RecallChoice& choice = *answer.choice;
+    study::SearchQuestion full = answer.question;
     const std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
     std::vector<NeighborhoodMask> masks;
     std::vector<double> costs, alone;
@@ -135,7 +143,7 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
     // The bound asks for launches of few windows; the same with those of all.
     for (std::size_t i = 0; i < all.size(); ++i) costs[i] = std::min(alone[i], costs[i]);
     CHECK(*choice.least_ms == Approx(*RecallTrade(recalls.values, costs).least_cost(2 * share)));
-    const RecallChoice budget = study::choose_by_recall(question, kTable, {.budget_ms = choice.ms}, shared_context());
+    const RecallChoice budget = *chosen(question, {.budget_ms = choice.ms}).choice;
     CHECK(*budget.most_recall == Approx(*RecallTrade(recalls.values, costs).most_recall(choice.ms) / 2));
     CHECK(*budget.most_recall >= budget.recall * (1 - 1e-9));
   }
@@ -189,8 +197,9 @@ TEST_CASE("the best of all choices of windows for three heads lies between the b
   question.constraints.natten_fast_path = true;
   const std::string table = three_heads();
   for (const double share : {0.3, 0.5, 0.6, 0.7, 0.8, 0.85}) {
-    const RecallChoice choice = study::choose_by_recall(question, table, {.least_recall = share}, shared_context());
-    study::SearchQuestion full = choice.answer.question;
+    const SearchAnswer answer = chosen(question, {.table = table, .least_recall = share});
+    const RecallChoice& choice = *answer.choice;
+    study::SearchQuestion full = answer.question;
     std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
     std::vector<NeighborhoodMask> masks;
     std::vector<std::vector<double>> launches;
@@ -211,16 +220,15 @@ TEST_CASE("the best of all choices of windows for three heads lies between the b
 TEST_CASE(
     "launches are within a budget, of which a larger one keeps no less, and dense attention keeps all") {
   double before = 0;
-  const double dense =
-      *study::choose_by_recall(images(), kTable, {.least_recall = 0.5}, shared_context()).dense_ms;
+  const double dense = *chosen(images(), {.least_recall = 0.5}).choice->dense_ms;
   for (const double share : {0.6, 0.8, 1.1}) {
-    const RecallChoice choice =
-        study::choose_by_recall(images(), kTable, {.budget_ms = share * dense}, shared_context());
+    const SearchAnswer answer = chosen(images(), {.budget_ms = share * dense});
+    const RecallChoice& choice = *answer.choice;
     CAPTURE(share);
     CHECK(choice.ms <= share * dense * (1 + 1e-9));
     CHECK(choice.recall >= before);
     before = choice.recall;
-    check_choice(choice);
+    check_choice(answer);
   }
   CHECK(before == Approx(1));
 }
@@ -230,9 +238,7 @@ TEST_CASE("a choice keeps to the ranges, the sparsity and the fast path of the q
   question.constraints.natten_fast_path = true;
   question.constraints.sparsity = SparsityRange{0.2, 0.95};
   question.window_range = {IntRange{16, 40}};
-  const RecallChoice choice =
-      study::choose_by_recall(question, kTable, {.least_recall = 0.3}, shared_context());
-  for (const SearchCandidate& each : choice.answer.candidates) {
+  for (const SearchCandidate& each : chosen(question, {.least_recall = 0.3}).candidates) {
     CHECK(each.fast_path);
     CHECK(each.counted.count.sparsity() >= 0.2);
     for (const std::int64_t size : window_of(mask_of(each))) CHECK((size >= 16 && size <= 40));
@@ -240,15 +246,17 @@ TEST_CASE("a choice keeps to the ranges, the sparsity and the fast path of the q
 }
 
 TEST_CASE("wishes that cannot be, and tables of other heads, are refused by name") {
-  const auto refused = [](const study::SearchQuestion& question, const RecallWish& wish) -> std::string {
+  const auto refused = [](const study::SearchQuestion& question, const RecallQuestion& wish) -> std::string {
     try {
-      (void)study::choose_by_recall(question, kTable, wish, shared_context());
+      (void)chosen(question, wish);
     } catch (const InvalidParameter& error) {
       return error.parameter();
     }
     return "";
   };
-  CHECK(refused(images(), {}) == "budget_ms");
+  study::SearchQuestion rows = images();
+  rows.top = 3;
+  CHECK(refused(rows, {.least_recall = 0.5}) == "recall");
   CHECK(refused(images(), {.least_recall = 0.5, .budget_ms = 1.0}) == "budget_ms");
   CHECK(refused(images(), {.budget_ms = 1e-6}) == "budget_ms");
   study::SearchQuestion other = images();

@@ -14,10 +14,11 @@ class JsonMembers;
 // Answers of one question; of several devices, each of which names its own.
 
 /// Of several: `devices`, an array with the result of each and its name.
-[[nodiscard]] Json search_result(std::span<const study::SearchAnswer> answers);
+[[nodiscard]] Json search_result(std::span<const study::SearchAnswer> answers, const study::Context& context);
 
 /// The same as members of an object.
-void write_search_result(std::span<const study::SearchAnswer> answers, JsonMembers& members);
+void write_search_result(std::span<const study::SearchAnswer> answers, const study::Context& context,
+                         JsonMembers& members);
 
 /// The keys that a `result` may have, so that programs which read one as input pass over them.
 [[nodiscard]] std::vector<std::string> search_result_keys();
@@ -35,7 +36,8 @@ void write_search_result(std::span<const study::SearchAnswer> answers, JsonMembe
 ///
 ///     window      stride  Q tile  KV tile  sparsity   work  ...
 ///     18x24x24     1x1x1   8x4x8    4x4x8    91.00%  7.01x  ...
-[[nodiscard]] std::string search_text(std::span<const study::SearchAnswer> answers);
+/// With a wish of recall the launches of each layer instead: see window_recall.hpp.
+[[nodiscard]] std::string search_text(std::span<const study::SearchAnswer> answers, const study::Context& context);
 
 /// Says why there is no candidate, and which sparsity comes nearest.
 [[nodiscard]] std::string nothing_found(const study::SearchAnswer& answer);

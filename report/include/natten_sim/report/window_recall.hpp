@@ -4,7 +4,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
-#include <natten_sim/study/recall.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace natten_sim::report {
 
@@ -21,11 +21,9 @@ namespace natten_sim::report {
 [[nodiscard]] Json recalls_result(const study::MaskRecalls& recalls, const std::string& table);
 
 /// The launches of each layer, the calls of their windows, and what all of them take and keep.
-[[nodiscard]] std::string recall_choice_text(const study::RecallChoice& choice, const std::string& table,
-                                             const study::Context& context);
+[[nodiscard]] std::string recall_choice_text(const study::SearchAnswer& answer, const study::Context& context);
 /// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`, `heads`, `candidate`, `recall`,
 /// `total_ms`, `natten_call` (null for dense attention).
-[[nodiscard]] Json recall_choice_result(const study::RecallChoice& choice, const std::string& table,
-                                        const study::Context& context);
+[[nodiscard]] Json recall_choice_result(const study::SearchAnswer& answer, const study::Context& context);
 
 }  // namespace natten_sim::report

@@ -7,6 +7,7 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 
@@ -22,6 +23,7 @@ struct AdviseQuestion {
   std::optional<SparsityRange> sparsity;
   std::optional<double> speedup;     ///< instead: over the dense kernel, copies included
   double max_imbalance = 2.5;        ///< largest over smallest L / window among the axes
+  RecallQuestion recall;
 };
 
 /// Where neither a sparsity nor a speedup is wished for.
@@ -46,6 +48,8 @@ struct DeviceAdvice {
   std::string missing;                ///< why there is no advice; empty: there is
   bool untimed = false;               ///< because nobody has timed the kernel there, whatever is wished
   std::vector<AdviceChoice> choices;  ///< up to three, fastest first
+  std::optional<MaskRecalls> recalls;  ///< of the choices, with a table alone
+  std::optional<SearchAnswer> heads;   ///< with a wish of recall, instead of choices: a window for every head
   bool sketched = false;              ///< only windows and strides that tiles divide were searched (DistinctResult)
 };
 
@@ -96,6 +100,7 @@ void describe(Members& members, const AdviseQuestion&) {
                .help = "Largest over smallest share of the axes that windows leave out [default]",
                .interval = {1, 1e9},
                .accepted = "1 or more"});
+  members.part(&Q::recall, [](auto& recall) { describe_recall(recall); });
   members.part(&Q::setting, [](auto& setting) { describe_workload(setting); });
 }
 

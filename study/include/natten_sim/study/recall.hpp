@@ -6,8 +6,11 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/mask.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/search/windows/recall.hpp>
-#include <natten_sim/study/search.hpp>
+#include <natten_sim/study/context.hpp>
+#include <natten_sim/study/describe/members.hpp>
 
 namespace natten_sim::study {
 
@@ -16,11 +19,14 @@ namespace natten_sim::study {
 /// Whether each head has a window of its own, or all heads of a layer the same.
 enum class RecallPer { kHead, kLayer };
 
-/// One of the two is given.
-struct RecallWish {
+/// With a wish, of which one is given, a window is chosen for every head; else candidates say what they keep.
+struct RecallQuestion {
+  std::optional<std::string> table;    ///< a file as io's OffsetTables reads it
   std::optional<double> least_recall;  ///< mean share over all heads, 0..1, in the least time
   std::optional<double> budget_ms;     ///< most recall in these milliseconds, all layers together
-  RecallPer per = RecallPer::kHead;
+  std::optional<RecallPer> per;        ///< none: each head has its own
+
+  [[nodiscard]] bool has_wish() const noexcept { return least_recall || budget_ms; }
 };
 
 /// What masks keep of the attention of each head, 0..1.
@@ -44,13 +50,13 @@ struct MaskRecalls {
 struct RecallLaunch {
   std::size_t layer = 0;
   std::vector<std::size_t> heads;
-  std::size_t candidate = 0;  ///< of RecallChoice::answer
+  std::size_t candidate = 0;
   double recall = 0;          ///< mean of these heads
   double ms = 0;              ///< of these heads alone
 };
 
+/// A window for every head; `candidate` is one of the answer's, which are those that launches have.
 struct RecallChoice {
-  SearchAnswer answer;  ///< its candidates are those that launches have, the fastest first, with the time of all heads
   std::size_t layers = 1, heads = 0;
   std::vector<RecallLaunch> launches;  ///< by layer, in each the fastest first
   double recall = 0;                   ///< mean over all heads
@@ -61,19 +67,34 @@ struct RecallChoice {
   std::vector<TradePoint> front;       ///< mean recall over time, where some heads take their share of a launch of all
 };
 
-/// A window for every head. Candidates are dense attention and, for every tile choice that the question leaves, windows
-/// of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and strides with which NATTEN masks nothing; at
-/// most 24 windows along an axis, evenly spaced. Heads take steps up the hull of recall over time (search's RecallTrade)
-/// until the wish ends them; then single heads take candidates off the hull that end nearer to it, as long as
-/// the launches take less, or keep more. A budget holds for the launches as they are, asked one by one. Not proved
-/// best: `least_ms` and `most_recall` bound what is missing. They take for each head the least share that it has of any
-/// launch of its window, and let heads be split between windows (search's RecallTrade::least_cost).
-/// Ranges, tiles, sparsity, imbalance and the fast path are those of the question.
-/// Cost: a time for each candidate, and MaskRecall's of each head.
-/// @throws InvalidParameter for both wishes or none, a table of other heads than the question's, constraints that are not
-/// named above, a budget below what the fastest candidates take, a recall that none reaches; and as search(), recalls_of().
-[[nodiscard]] RecallChoice choose_by_recall(const SearchQuestion& question, const std::string& table,
-                                            const RecallWish& wish, const Context& context);
+template <typename Members>
+void describe_recall(Members& members) {
+  using R = RecallQuestion;
+  members.group("Recall of a model's attention");
+  members.add("recall", &R::table,
+              {.value = "FILE",
+               .help = "Attention by offset of a model's heads (.npy): say what the windows keep of it",
+               .echo = Echo::kWhenSet});
+  members.add("least_recall", &R::least_recall,
+              {.value = "SHARE",
+               .help = "Choose a window for each head: this mean share, 0..1, in the least time",
+               .accepted = "0 to 1",
+               .echo = Echo::kWhenSet,
+               .excludes = {"budget_ms"},
+               .needs = {{"recall", "{recall} FILE too"}}});
+  members.add("budget_ms", &R::budget_ms,
+              {.value = "MS",
+               .help = "Choose a window for each head: most recall in these milliseconds, 1e-6..1e12, all layers together",
+               .interval = {1e-6, 1e12},
+               .accepted = "1e-6 to 1e12 milliseconds",
+               .echo = Echo::kWhenSet,
+               .needs = {{"recall", "{recall} FILE too"}}});
+  members.add("recall_per", &R::per,
+              {.value = "NAME",
+               .help = "What has one window: each head, or all heads of a layer [head]",
+               .echo = Echo::kWhenSet,
+               .needs = {{"recall", "{recall} FILE too"}}});
+}
 
 }  // namespace natten_sim::study
 

@@ -10,6 +10,7 @@
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/count.hpp>
 #include <natten_sim/study/kernel.hpp>
+#include <natten_sim/study/recall.hpp>
 #include <natten_sim/study/setting.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -49,6 +50,7 @@ struct SearchQuestion {
   std::optional<Objective> objective;
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
+  RecallQuestion recall;
 };
 
 /// Names of devices: in JSON a text if it is one, else an array.
@@ -117,6 +119,8 @@ struct SearchAnswer {
   std::vector<SearchCandidate> candidates;  ///< by tile size, then best first
   std::optional<double> nearest_sparsity;   ///< as in SearchResult
   std::optional<Preset> preset;
+  std::optional<MaskRecalls> recalls;  ///< of the candidates, with a table alone
+  std::optional<RecallChoice> choice;  ///< with a wish
   std::string time_missing;  ///< why a question without an objective is not ranked by time on its device
   bool tiles_defaulted = false;
   bool imbalance_defaulted = false;
@@ -129,8 +133,20 @@ struct SearchAnswer {
 /// that its backends lack. Tiles that hold a different number of tokens are not compared: a smaller one
 /// visits less and takes longer a token, which a count of tiles does not know.
 ///
-/// Exact, whatever `context.threads`; cost and ties as search_best(), search_pareto(), stride_ladder().
-/// @throws InvalidParameter, UnknownName, OverflowError
+/// With a wish of recall the answer is a window for every head. Candidates then are dense attention and, for every tile
+/// choice that the question leaves, windows of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and
+/// strides with which NATTEN masks nothing; at most 24 windows along an axis, evenly spaced. Heads take steps up the hull
+/// of recall over time (search's RecallTrade) until the wish ends them; then single heads take candidates off the hull
+/// that end nearer to it, as long as the launches take less, or keep more. A budget holds for the launches as they are,
+/// asked one by one. Not proved best: RecallChoice::least_ms and most_recall bound what is missing. They take for each
+/// head the least share that it has of any launch of its window, and let heads be split between windows. Ranges, tiles,
+/// sparsity, imbalance and the fast path are those of the question. Cost: a time for each candidate, and MaskRecall's of
+/// each head.
+///
+/// Exact but for such a choice, whatever `context.threads`; cost and ties as search_best(), search_pareto(), stride_ladder().
+/// @throws InvalidParameter, UnknownName, OverflowError; with a wish also for both wishes, a table of other heads than the
+/// question's, constraints that are not named above, a budget below what the fastest candidates take, a recall that none
+/// reaches; as recalls_of().
 [[nodiscard]] SearchAnswer search(const SearchQuestion& question, const Context& context);
 
 /// The same question for several devices by name, each with its own backend and tiles; none: as search().
@@ -283,6 +299,7 @@ void describe(Members& members, const SearchQuestion& question) {
               {.value = "AXIS", .help = "Axes, from 0, whose window is the whole axis [none]", .range = {.lo = 0}});
   members.add("any", &Q::any, {.help = "Keep configurations that NATTEN refuses"});
   describe_ranking(members, question);
+  members.part(&Q::recall, [](auto& recall) { describe_recall(recall); });
   members.part(&Q::setting, [](auto& setting) { describe_workload(setting); });
 }
 

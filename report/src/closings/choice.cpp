@@ -1,0 +1,26 @@
+#include "closings/choice.hpp"
+
+#include <fmt/format.h>
+
+#include <natten_sim/report/time_report.hpp>
+
+namespace natten_sim::report {
+
+Closing closing_of_choice(const study::SearchAnswer& answer) {
+  const study::RecallChoice& choice = *answer.choice;
+  Closing closing;
+  closing.limit = fmt::format("on {} the launches above keep {:.1f}% of the attention in {}",
+                              *answer.question.setting.device, 100 * choice.recall, duration_text(choice.ms));
+  closing.change = "first give each head its window";
+  if (choice.dense_ms) {
+    closing.gain = *choice.dense_ms / choice.ms;
+    closing.gain_text = fmt::format("{:.2f}x over dense attention", *closing.gain);
+  }
+  if (choice.least_ms)
+    closing.certainty = fmt::format("no choice of these windows takes less than {}", duration_text(*choice.least_ms));
+  if (choice.most_recall)
+    closing.certainty = fmt::format("no choice of these windows keeps more than {:.1f}%", 100 * *choice.most_recall);
+  return closing;
+}
+
+}  // namespace natten_sim::report
