@@ -8,12 +8,15 @@
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "searches/search_space.hpp"
+
 namespace natten_sim::study {
 namespace {
 
 constexpr std::size_t kMostChoices = 3;
 constexpr double kSparsest = 0.999;       // up to which a speedup is looked for
 constexpr double kResolution = 0.005;     // of the context that has a wished speedup
+constexpr double kMostOfContext = 0.99;   // by which a further choice's is lowered, or by more
 constexpr double kSparsityUnit = 1e-6;    // to which the sparsity of a further choice is rounded
 
 std::string rounded(double value) {
@@ -56,6 +59,7 @@ class Adviser {
     setting_ = resolved(setting_, context.catalog, question.use == AdviseUse::kTraining);
     if (setting_.input.empty())
       throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
+    require_axes_of_natten(setting_.input);
   }
 
   DeviceAdvice advise() {
@@ -156,12 +160,23 @@ class Adviser {
     std::optional<SearchCandidate> next = most_context(*question_.speedup);
     while (next) {
       points.insert(points.begin(), std::move(*next));
-      const double sparsity = 1 - (1 - sparsity_of(points.front())) / kContextStep;
-      if (points.size() == kMostChoices || sparsity > kSparsest) break;
-      next = fastest(std::ceil(sparsity / kSparsityUnit) * kSparsityUnit);
+      if (points.size() == kMostChoices) break;
+      next = fastest_within((1 - sparsity_of(points.front())) / kContextStep);
       if (next && next->total_ms() >= points.front().total_ms()) break;  // no faster one is left
     }
     return points;
+  }
+
+  /// The fastest that attends to at least some share of the pairs, which is lowered until the answer is within `context`.
+  std::optional<SearchCandidate> fastest_within(double context) {
+    for (double least = context; 1 - least <= kSparsest;) {
+      std::optional<SearchCandidate> found = fastest(std::ceil((1 - least) / kSparsityUnit) * kSparsityUnit);
+      if (!found) break;
+      const double share = 1 - sparsity_of(*found);
+      if (share <= context) return found;
+      least *= std::min(context / share, kMostOfContext);
+    }
+    return std::nullopt;
   }
 
   /// The least time grows with the context, so what is `speedup` times as fast as dense ends somewhere between
@@ -285,7 +300,8 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
         devices.push_back(costs.device);
     }
   }
-  if (!question.speedup && !question.recall.has_wish()) answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
+  if (!question.speedup && !question.recall.has_wish())
+    answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
   answer.devices.resize(devices.size());
   run_parts(devices.size(), {.threads = context.threads, .progress = context.progress},

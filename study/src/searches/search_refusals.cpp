@@ -51,6 +51,16 @@ constexpr std::int64_t kSmallestKernel = 2;
 
 }  // namespace
 
+void require_axes_of_natten(const Extents& input) {
+  Extents rest;
+  for (const std::int64_t length : input) {
+    if (length >= kSmallestKernel) rest.push_back(length);
+  }
+  if (rest.rank() == input.rank()) return;
+  throw InvalidParameter("input", to_string(input), "2 tokens or more along each axis (NATTEN: kernel sizes are 2 or more)",
+                         rest.empty() ? "" : to_string(rest));
+}
+
 bool of_natten(const TileChoice& choice) { return choice.kernel.empty() || choice.kernel == choice.backend; }
 
 Setting setting_of(const Setting& setting, const TileChoice& choice) {
@@ -96,6 +106,7 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
   std::vector<SearchExclusion> excluded;
   if (question.any || context.catalog.natten.empty()) return excluded;
   if (std::none_of(space.tiles.begin(), space.tiles.end(), of_natten)) return excluded;
+  require_axes_of_natten(space.input);
   // A window that no rule about windows refuses, and that does not cover the input where one can be found.
   Extents window;
   for (const IntRange& range : space.window)

@@ -9,6 +9,9 @@ namespace natten_sim::study {
 /// @throws InvalidParameter, UnknownName
 [[nodiscard]] SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer);
 
+/// @throws InvalidParameter for an axis on which none of NATTEN's windows fits, with the layout without it.
+void require_axes_of_natten(const Extents& input);
+
 /// Takes out of the space what NATTEN refuses: tile choices, and kernel sizes below those that it accepts.
 /// @throws InvalidParameter with NATTEN's rule when nothing is left.
 [[nodiscard]] std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question,

@@ -156,6 +156,35 @@ TEST_CASE("a wished speedup is had by the choice with most context, which has as
   CHECK(none.missing.find("times as fast as dense") != std::string::npos);
 }
 
+TEST_CASE("with a wished speedup too each choice attends to half as much again as the faster one before it") {
+  for (const char* name : {"hunyuan-video", "cosmos-predict1-7b", "flux1-dev-4k"}) {
+    for (const double speedup : {1.5, 4.0}) {
+      AdviseQuestion question = preset(name);
+      question.speedup = speedup;
+      const std::vector<AdviceChoice> choices = choices_of(question);
+      CAPTURE(name, speedup);
+      REQUIRE(choices.size() == 3);
+      for (std::size_t i = 1; i < choices.size(); ++i) {
+        CHECK(context_of(choices[i]) >= study::kContextStep * context_of(choices[i - 1]) * (1 - 1e-12));
+        CHECK(choices[i].total_ms > choices[i - 1].total_ms);
+      }
+    }
+  }
+}
+
+TEST_CASE("an axis of one token is refused with the layout without it, and shorter windows than the axes are given") {
+  for (const Extents& input : {Extents{1, 64, 64}, Extents{64, 1, 64}}) {
+    try {
+      (void)study::advise(asked(input, 8), shared_context());
+      FAIL("an axis of one token has advice");
+    } catch (const InvalidParameter& error) {
+      CHECK(error.parameter() == "input");
+      CHECK(error.hint() == "64x64");
+    }
+  }
+  for (const AdviceChoice& choice : choices_of(asked({2, 64, 64}, 8))) CHECK(window_of(mask_of(choice))[0] == 2);
+}
+
 TEST_CASE("for training both passes have the tiles of the fastest pair, and the call has them") {
   AdviseQuestion question = preset("hunyuan-video");
   question.use = AdviseUse::kTraining;

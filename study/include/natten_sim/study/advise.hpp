@@ -63,9 +63,10 @@ struct AdviseAnswer {
 /// to more in the same. A wished sparsity: the
 /// fastest within it, then two with kContextStep times the context each, if they are within it and faster than dense
 /// attention. A wished speedup: the most context that has it, within half a per cent of its pairs, then two faster
-/// ones with less. A preset's dense steps count, unless the setting names others.
+/// ones, so that each attends to kContextStep times as much as the next faster one, or more. A preset's dense steps count, unless the setting names others.
 /// Cost: a search by time (search_fastest) a point; for a speedup about ten.
-/// @throws InvalidParameter, UnknownName when the question makes no sense.
+/// @throws InvalidParameter, UnknownName when the question makes no sense; for an axis of one token, which no window of
+/// NATTEN fits.
 [[nodiscard]] AdviseAnswer advise(const AdviseQuestion& question, const Context& context);
 
 template <typename Members>
