@@ -1,5 +1,7 @@
 #include "closings/choice.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <natten_sim/report/time_report.hpp>
@@ -11,8 +13,10 @@ Closing closing_of_choice(const study::SearchAnswer& answer) {
   Closing closing;
   closing.limit = fmt::format("on {} the launches above keep {:.1f}% of the attention in {}",
                               *answer.question.setting.device, 100 * choice.recall, duration_text(choice.ms));
-  closing.change = "first give each head its window";
-  if (choice.dense_ms) {
+  const bool dense = std::all_of(answer.candidates.begin(), answer.candidates.end(),
+                                 [](const study::SearchCandidate& each) { return each.dense_path; });
+  closing.change = dense ? "first run dense attention, which no windows tried here better" : "first give each head its window";
+  if (choice.dense_ms && !dense) {
     closing.gain = *choice.dense_ms / choice.ms;
     closing.gain_text = fmt::format("{:.2f}x over dense attention", *closing.gain);
   }

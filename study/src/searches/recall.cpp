@@ -50,24 +50,62 @@ class Chooser {
   }
 
   SearchAnswer choose() {
-    unit_recalls_ = unit_recalls();
-    unit_costs_ = unit_costs();
-    const RecallTrade trade(unit_recalls_, unit_costs_);
     RecallChoice choice{.layers = recalls_.layers, .heads = recalls_.heads};
+    const RecallPer per = wish_.per.value_or(RecallPer::kHead);
+    std::optional<Heads> best;
+    // Launches of few heads fill no wave: one window for a layer may take less than one for each of its heads.
+    if (per == RecallPer::kHead) best = heads_of(units_by(RecallPer::kLayer));
+    const RecallTrade trade = units_by(per);
     for (const TradePoint& point : trade.points())
       choice.front.push_back({point.cost, point.recall / static_cast<double>(units())});
-    std::vector<std::size_t> chosen =
-        trade.chosen(wish_.budget_ms ? steps_within(trade, choice.front) : steps_to(choice.front));
-    for (std::size_t moves = 0;
-         moves < kMostMoves && (wish_.budget_ms ? moved_up(chosen) : moved_down(chosen)); ++moves)
-      poll_now();
+    if (std::optional<Heads> own = heads_of(trade); own && (!best || better(*own, *best))) best = std::move(own);
+    if (!best) refuse(trade, choice.front.back().recall);
     add_bound(choice);
-    add_launches(chosen, choice);
+    add_launches(best->candidates, choice);
     return answer_with(std::move(choice));
   }
 
  private:
-  [[nodiscard]] bool of_layer() const { return wish_.per == RecallPer::kLayer; }
+  /// A candidate for each head of each layer, and what they take and keep.
+  struct Heads {
+    std::vector<std::size_t> candidates;
+    double ms = 0, recall = 0;
+  };
+
+  /// Steps of units of one kind, which the other functions then are about.
+  RecallTrade units_by(RecallPer per) {
+    per_ = per;
+    unit_recalls_ = unit_recalls();
+    unit_costs_ = unit_costs();
+    return RecallTrade(unit_recalls_, unit_costs_);
+  }
+
+  /// None: no steps do what is wished.
+  std::optional<Heads> heads_of(const RecallTrade& trade) {
+    const std::optional<std::size_t> steps =
+        wish_.budget_ms ? steps_within(trade) : trade.steps_to(least_recall_of_units());
+    if (!steps) return std::nullopt;
+    std::vector<std::size_t> chosen = trade.chosen(*steps);
+    for (std::size_t moves = 0;
+         moves < kMostMoves && (wish_.budget_ms ? moved_up(chosen) : moved_down(chosen)); ++moves)
+      poll_now();
+    return Heads{of_heads(chosen), ms_of(chosen), recall_of(chosen) / static_cast<double>(units())};
+  }
+
+  [[nodiscard]] bool better(const Heads& one, const Heads& other) const {
+    if (wish_.least_recall) return one.ms < other.ms;
+    return one.recall != other.recall ? one.recall > other.recall : one.ms < other.ms;
+  }
+
+  [[noreturn]] void refuse(const RecallTrade& trade, double most_recall) {
+    if (wish_.budget_ms)
+      throw InvalidParameter("budget_ms", number_text(*wish_.budget_ms),
+                             number_text(ms_of(trade.chosen(0))) + " or more, what the fastest windows take");
+    throw InvalidParameter("least_recall", number_text(*wish_.least_recall),
+                           number_text(most_recall) + " or less, what the windows keep");
+  }
+
+  [[nodiscard]] bool of_layer() const { return per_ == RecallPer::kLayer; }
   [[nodiscard]] std::size_t units() const { return recalls_.layers * (of_layer() ? 1 : recalls_.heads); }
 
   [[nodiscard]] std::vector<double> unit_recalls() const {
@@ -90,17 +128,19 @@ class Chooser {
     return costs;
   }
 
-  [[nodiscard]] std::size_t candidate_of(const std::vector<std::size_t>& chosen, std::size_t layer,
-                                         std::size_t head) const {
-    return chosen[of_layer() ? layer : layer * recalls_.heads + head];
+  [[nodiscard]] std::vector<std::size_t> of_heads(const std::vector<std::size_t>& chosen) const {
+    if (!of_layer()) return chosen;
+    std::vector<std::size_t> candidates;
+    for (const std::size_t candidate : chosen) candidates.insert(candidates.end(), recalls_.heads, candidate);
+    return candidates;
   }
 
   /// Heads of a layer by candidate, the fastest first: candidates are sorted by time.
   [[nodiscard]] std::map<std::size_t, std::vector<std::size_t>> groups_of(
-      const std::vector<std::size_t>& chosen, std::size_t layer) const {
+      const std::vector<std::size_t>& candidates, std::size_t layer) const {
     std::map<std::size_t, std::vector<std::size_t>> groups;
     for (std::size_t head = 0; head < recalls_.heads; ++head)
-      groups[candidate_of(chosen, layer, head)].push_back(head);
+      groups[candidates[layer * recalls_.heads + head]].push_back(head);
     return groups;
   }
 
@@ -113,22 +153,21 @@ class Chooser {
 
   double ms_of(const std::vector<std::size_t>& chosen) {
     poll_now();
+    const std::vector<std::size_t> candidates = of_heads(chosen);
     double ms = 0;
     for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
-      for (const auto& [candidate, heads] : groups_of(chosen, layer)) ms += ms_of(candidate, heads.size());
+      for (const auto& [candidate, heads] : groups_of(candidates, layer)) ms += ms_of(candidate, heads.size());
     }
     return ms;
   }
 
-  /// Steps whose launches, asked one by one, are within the budget, where one more is not.
-  std::size_t steps_within(const RecallTrade& trade, const std::vector<TradePoint>& front) {
+  /// Steps whose launches, asked one by one, are within the budget, where one more is not; none: not even the first.
+  std::optional<std::size_t> steps_within(const RecallTrade& trade) {
     const auto fits = [&](std::size_t steps) {
       return ms_of(trade.chosen(steps)) <= *wish_.budget_ms * (1 + 1e-12);
     };
-    if (!fits(0))
-      throw InvalidParameter("budget_ms", number_text(*wish_.budget_ms),
-                             number_text(ms_of(trade.chosen(0))) + " or more, what the fastest windows take");
-    std::size_t within = 0, beyond = front.size();
+    if (!fits(0)) return std::nullopt;
+    std::size_t within = 0, beyond = trade.points().size();
     while (beyond - within > 1) {
       const std::size_t middle = within + (beyond - within) / 2;
       (fits(middle) ? within : beyond) = middle;
@@ -192,15 +231,6 @@ class Chooser {
     return true;
   }
 
-  [[nodiscard]] std::size_t steps_to(const std::vector<TradePoint>& front) const {
-    const auto enough = std::find_if(front.begin(), front.end(), [&](const TradePoint& point) {
-      return point.recall >= *wish_.least_recall * (1 - 1e-12);
-    });
-    if (enough != front.end()) return static_cast<std::size_t>(enough - front.begin());
-    throw InvalidParameter("least_recall", number_text(*wish_.least_recall),
-                           number_text(front.back().recall) + " or less, what the windows keep");
-  }
-
   /// The least that a head takes in any launch of the candidate.
   double least_head_ms(std::size_t candidate) {
     double least = ms_of(candidate, 1);
@@ -245,9 +275,9 @@ class Chooser {
     }
   }
 
-  void add_launches(const std::vector<std::size_t>& chosen, RecallChoice& choice) {
+  void add_launches(const std::vector<std::size_t>& candidates, RecallChoice& choice) {
     for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
-      for (const auto& [candidate, heads] : groups_of(chosen, layer)) {
+      for (const auto& [candidate, heads] : groups_of(candidates, layer)) {
         double kept = 0;
         for (const std::size_t head : heads) kept += recalls_.at(layer, head, candidate);
         const double ms = ms_of(candidate, heads.size());
@@ -280,6 +310,7 @@ class Chooser {
 
   SearchQuestion question_;
   RecallQuestion wish_;
+  RecallPer per_ = RecallPer::kHead;  ///< of the units
   Context context_;
   std::vector<RecallCandidate> candidates_;
   MaskRecalls recalls_;

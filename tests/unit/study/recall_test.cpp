@@ -245,6 +245,26 @@ TEST_CASE("a choice keeps to the ranges, the sparsity and the fast path of the q
   }
 }
 
+TEST_CASE("where launches of few heads fill no wave, no window for all heads does better, nor dense attention") {
+  study::SearchQuestion question = images();
+  question.setting.batch = 1;
+  for (const double share : {0.3, 0.5, 0.8, 0.95}) {
+    const SearchAnswer answer = chosen(question, {.least_recall = share});
+    study::SearchQuestion full = answer.question;
+    const std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
+    std::vector<NeighborhoodMask> masks;
+    for (const study::RecallCandidate& each : all) masks.push_back(each.mask);
+    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, masks, shared_context());
+    CAPTURE(share, all.size());
+    CHECK(answer.choice->ms <= *answer.choice->dense_ms * (1 + 1e-9));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if ((recalls.at(0, 0, i) + recalls.at(0, 1, i)) / 2 >= share) CHECK(answer.choice->ms <= all[i].ms * (1 + 1e-9));
+    }
+    const SearchAnswer budget = chosen(question, {.budget_ms = *answer.choice->dense_ms});
+    CHECK(budget.choice->recall == Approx(1));
+  }
+}
+
 TEST_CASE("wishes that cannot be, and tables of other heads, are refused by name") {
   const auto refused = [](const study::SearchQuestion& question, const RecallQuestion& wish) -> std::string {
     try {

@@ -137,7 +137,8 @@ struct SearchAnswer {
 /// choice that the question leaves, windows of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and
 /// strides with which NATTEN masks nothing; at most 24 windows along an axis, evenly spaced. Heads take steps up the hull
 /// of recall over time (search's RecallTrade) until the wish ends them; then single heads take candidates off the hull
-/// that end nearer to it, as long as the launches take less, or keep more. A budget holds for the launches as they are,
+/// that end nearer to it, as long as the launches take less, or keep more; where one window for a layer does better so
+/// than windows for its heads, its heads have that. A budget holds for the launches as they are,
 /// asked one by one. Not proved best: RecallChoice::least_ms and most_recall bound what is missing. They take for each
 /// head the least share that it has of any launch of its window, and let heads be split between windows. Ranges, tiles,
 /// sparsity, imbalance and the fast path are those of the question. Cost: a time for each candidate, and MaskRecall's of
