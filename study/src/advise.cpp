@@ -52,6 +52,7 @@ class Adviser {
           const ProgressFunction& progress)
       : question_(question), quiet_(context), progress_(progress) {
     quiet_.progress = {};
+    quiet_.axis_memory = make_axis_memory();
     setting_ = question.setting;
     setting_.device = device;
     setting_.backend = std::nullopt;

@@ -18,8 +18,9 @@ class AxisCounts {
       : axis_(axis), tiles_(tiles), kv_tiling_(kv_tiling), walk_(walk),
         of_window_(static_cast<std::size_t>(axis.length) + 1) {}
 
-  [[nodiscard]] bool are_of(const AxisMask& axis, const AxisTiles& tiles, Walk walk) const {
-    return axis == axis_ && tiles.walked == tiles_.walked && tiles.streamed == tiles_.streamed && walk == walk_;
+  [[nodiscard]] bool are_of(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling, Walk walk) const {
+    return axis == axis_ && tiles.walked == tiles_.walked && tiles.streamed == tiles_.streamed &&
+           kv_tiling == kv_tiling_ && walk == walk_;
   }
 
   [[nodiscard]] const AxisCount& of(const AxisMask& mask) {

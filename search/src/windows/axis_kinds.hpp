@@ -5,19 +5,11 @@
 
 #include <natten_sim/search/windows/time_search.hpp>
 
+#include "windows/axis_memory.hpp"
 #include "windows/axis_table.hpp"
+#include "windows/pass_works.hpp"
 
 namespace natten_sim {
-
-/// What one pass does along one axis, summed over its dilation groups: factors of the whole launch.
-struct AxisWork {
-  std::int64_t ctas = 0;
-  std::int64_t visited = 0;
-  std::int64_t without_elements = 0;  ///< pairs whose group, or tile, evaluates no mask
-  std::int64_t unmasked = 0;          ///< of those, without a check for padding
-  std::int64_t longest = 0;           ///< pairs of the CTA with most
-  bool even = false;                  ///< all CTAs do the same
-};
 
 /// A window of a kind, with the smallest stride that has it, or with each.
 struct KindMember {
@@ -38,6 +30,6 @@ enum class KindStrides { kSmallest, kAll };
 /// least come first.
 [[nodiscard]] std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& table,
                                                std::size_t axis, std::size_t tile_choice,
-                                               const TimedChoice& choice, KindStrides strides);
+                                               const TimedChoice& choice, KindStrides strides, AxisMemory& memory);
 
 }  // namespace natten_sim

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <deque>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 
@@ -8,6 +8,7 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "windows/axis_job.hpp"
+#include "windows/axis_memory.hpp"
 #include "windows/space.hpp"
 
 namespace natten_sim {
@@ -55,11 +56,12 @@ std::vector<std::int64_t> sketched_windows(std::int64_t first, std::int64_t last
 /// The axis jobs of a call, shared by tile choices, with the windows that are worth counting.
 class TablePlan {
  public:
-  explicit TablePlan(const TableContext& context) : context_(context) {
+  explicit TablePlan(const TableContext& context)
+      : context_(context), memory_(context.run.memory ? context.run.memory : make_axis_memory()) {
     for (std::size_t index = 0; index < context.space.tiles.size(); ++index) add_choice(index);
     for (std::size_t index = 0; index < choices_.size(); ++index) restrict_to_sparsity(index);
     for (AxisJob& job : jobs_) choose_windows(job);
-    if (context.passes.size() == 2) share_counts();
+    if (context.passes.size() == 2 || context.run.memory) share_counts();
   }
 
   [[nodiscard]] std::int64_t options() const {
@@ -233,21 +235,20 @@ class TablePlan {
       const AxisMask axis = axis_in(context_.space, job.axis, 1, 1);
       for (std::size_t pass = 0; pass < job.tiles.size() && axis.length <= AxisCounts::kLongest; ++pass) {
         const auto& [walk, kv_tiling, weight] = context_.passes[pass];
-        const auto same = std::find_if(counts_.begin(), counts_.end(), [&, walk = walk](const AxisCounts& each) {
-          return each.are_of(axis, job.tiles[pass], walk);
-        });
-        job.counts[pass] = same != counts_.end() ? &*same : &counts_.emplace_back(axis, job.tiles[pass], kv_tiling, walk);
+        job.counts[pass] = &memory_->counts_of(axis, job.tiles[pass], kv_tiling, walk);
       }
     }
   }
 
   TableContext context_;
-  std::deque<AxisCounts> counts_;  // jobs point to them
+  std::shared_ptr<AxisMemory> memory_;  // jobs point to its counts
   std::vector<AxisJob> jobs_;
   std::vector<Choice> choices_;
 };
 
 }  // namespace
+
+std::shared_ptr<AxisMemory> make_axis_memory() { return std::make_shared<AxisMemory>(); }
 
 SearchTables make_tables(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                          const SearchRun& run, const TableRequest& request) {

@@ -45,8 +45,8 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective) 
 class TimedSpace {
  public:
   TimedSpace(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
-             const SearchTables& tables, KindStrides strides)
-      : space_(space), objective_(objective), strides_(strides), walks_(space.tiles.size()) {
+             const SearchTables& tables, KindStrides strides, AxisMemory& memory)
+      : space_(space), objective_(objective), strides_(strides), memory_(memory), walks_(space.tiles.size()) {
     kinds_.reserve(tables.choices.size() * space.input.rank());  // walks point to them
     for (const ChoiceTables& choice : tables.choices) {
       const TimedChoice& timed = objective.choices[choice.tile_choice];
@@ -89,7 +89,7 @@ class TimedSpace {
         return kinds_[known.kinds];
     }
     kinds_.push_back(axis_kinds(space_, *table, axis, choice.tile_choice,
-                                objective_.choices[choice.tile_choice], strides_));
+                                objective_.choices[choice.tile_choice], strides_, memory_));
     known_.push_back({table, choice.tile_choice, axis, kinds_.size() - 1});
     return kinds_.back();
   }
@@ -97,6 +97,7 @@ class TimedSpace {
   const SearchSpace& space_;
   const TimeObjective& objective_;
   KindStrides strides_;
+  AxisMemory& memory_;
   std::vector<Kinds> kinds_;
   std::vector<Known> known_;
   std::vector<std::optional<KindWalk>> walks_;
@@ -175,7 +176,7 @@ class OrderedTiming {
 Timed fastest_of(const SearchTables& tables, const FastestRequest& request, std::optional<double> within_ms) {
   const KindStrides strides =
       request.distinct == Distinct::kNone ? KindStrides::kAll : KindStrides::kSmallest;
-  TimedSpace space(request.space, request.constraints, request.objective, tables, strides);
+  TimedSpace space(request.space, request.constraints, request.objective, tables, strides, *request.run.memory);
   OrderedTiming timing(space, request);
   for (std::size_t most = kFirstCombinations;; most *= 8) {
     const std::vector<KindTuple> combinations = space.first_combinations(most, within_ms);
@@ -271,6 +272,12 @@ DistinctResult fastest_rows(const FastestRequest& request) {
   return result;
 }
 
+/// The run with a memory, which the searches of a call share.
+SearchRun with_memory(SearchRun run) {
+  if (!run.memory) run.memory = make_axis_memory();
+  return run;
+}
+
 void add_nearest_sparsity(const FastestRequest& request, SearchResult& result) {
   if (result.candidates.empty() && !has_limit(request.objective))
     result.nearest_sparsity = nearest_sparsity(request.space, request.constraints, Objective::kMean, request.run);
@@ -283,7 +290,8 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
                               const SearchRun& run) {
   const SearchConstraints asked = timed_constraints(space, constraints, objective);
   if (top == 0) throw InvalidParameter("top", "0", "1 or more");
-  const FastestRequest request{space, asked, objective, top, distinct, run};
+  const SearchRun remembering = with_memory(run);
+  const FastestRequest request{space, asked, objective, top, distinct, remembering};
   DistinctResult result = fastest_rows(request);
   add_nearest_sparsity(request, result.search);
   return result;
@@ -294,7 +302,7 @@ DistinctResult search_time_front(const SearchSpace& space, const SearchConstrain
   if (!(step >= 1)) throw InvalidParameter("step", std::to_string(step), "1 or more");
   SearchConstraints asked = timed_constraints(space, constraints, objective);
   const AttendedBounds bounds = attended_bounds(space, asked);
-  SearchRun part = run;
+  SearchRun part = with_memory(run);
   part.progress = {};
   const FastestRequest request{space, asked, objective, 1, Distinct::kWindow, part};
   DistinctResult front = fastest_rows(request);

@@ -204,6 +204,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     SearchRun options;
     options.threads = context.threads;
     options.tie_break = TieBreak::kFastPath;
+    options.memory = context.axis_memory;
     if (context.progress) options.progress = part;
     const SearchSpace& of_size = sizes[index].space;
     const DistinctResult found = run(question, of_size, context, options);

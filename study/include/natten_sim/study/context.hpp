@@ -1,8 +1,13 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include <natten_sim/core/catalog.hpp>
+
+namespace natten_sim {
+class AxisMemory;
+}  // namespace natten_sim
 
 namespace natten_sim::study {
 
@@ -16,6 +21,7 @@ struct Context {
   Catalog catalog;
   unsigned threads = 1;                       ///< the answer never depends on it
   std::function<void(double)> progress = {};  ///< called with 0..1
+  std::shared_ptr<AxisMemory> axis_memory = {};  ///< of searches one after another; none: each starts anew
 };
 
 /// The catalog that ships with the library, one thread, no progress.

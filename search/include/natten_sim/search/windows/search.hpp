@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -149,10 +150,15 @@ enum class TieBreak {
   kFastPath,       ///< those that NATTEN runs without masking come first
 };
 
+/// What searches know of the axes of layouts, so that those that follow need not count again. Answers do not depend on it.
+class AxisMemory;
+[[nodiscard]] std::shared_ptr<AxisMemory> make_axis_memory();
+
 struct SearchRun {
   unsigned threads = 1;                  ///< the result does not depend on it
   std::function<void(double)> progress;  ///< called with 0..1, from any of the threads, one call at a time
   TieBreak tie_break = TieBreak::kStrideProduct;  ///< of search_best
+  std::shared_ptr<AxisMemory> memory = {};        ///< of no two searches at once; none: each starts anew
 };
 
 /// The `top` best combinations, exactly: the result equals plain enumeration of the space.

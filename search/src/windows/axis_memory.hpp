@@ -1,0 +1,33 @@
+#pragma once
+
+#include <deque>
+
+#include "windows/axis_counts.hpp"
+#include "windows/pass_works.hpp"
+
+namespace natten_sim {
+
+/// See make_axis_memory(). What it gives stays where it is.
+class AxisMemory {
+ public:
+  /// `axis` tells all but window and stride.
+  [[nodiscard]] AxisCounts& counts_of(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling, Walk walk) {
+    for (AxisCounts& each : counts_) {
+      if (each.are_of(axis, tiles, kv_tiling, walk)) return each;
+    }
+    return counts_.emplace_back(axis, tiles, kv_tiling, walk);
+  }
+
+  [[nodiscard]] PassWorks& works_of(const AxisMask& axis, const TilePair& tiles, NattenBackend family, Walk walk) {
+    for (PassWorks& each : works_) {
+      if (each.are_of(axis, tiles, family, walk)) return each;
+    }
+    return works_.emplace_back(axis, tiles, family, walk);
+  }
+
+ private:
+  std::deque<AxisCounts> counts_;
+  std::deque<PassWorks> works_;
+};
+
+}  // namespace natten_sim
