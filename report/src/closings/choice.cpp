@@ -15,7 +15,8 @@ Closing closing_of_choice(const study::SearchAnswer& answer) {
                               *answer.question.setting.device, 100 * choice.recall, duration_text(choice.ms));
   const bool dense = std::all_of(answer.candidates.begin(), answer.candidates.end(),
                                  [](const study::SearchCandidate& each) { return each.dense_path; });
-  closing.change = dense ? "first run dense attention, which no windows tried here better" : "first give each head its window";
+  closing.change = dense ? "first run dense attention, which no windows tried here better"
+                         : "first give each head its window";
   if (choice.dense_ms && !dense) {
     closing.gain = *choice.dense_ms / choice.ms;
     closing.gain_text = fmt::format("{:.2f}x over dense attention", *closing.gain);
