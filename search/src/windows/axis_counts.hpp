@@ -4,6 +4,9 @@
 #include <vector>
 
 #include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/models/tiles/fast_path.hpp>
+
+#include "windows/option_bounds.hpp"
 
 namespace natten_sim {
 
@@ -23,20 +26,41 @@ class AxisCounts {
            kv_tiling == kv_tiling_ && walk == walk_;
   }
 
-  [[nodiscard]] const AxisCount& of(const AxisMask& mask) {
-    std::vector<AxisCount>& counts = of_window_[static_cast<std::size_t>(mask.window)];
-    if (counts.empty()) counts.resize(static_cast<std::size_t>(mask.window));
-    AxisCount& count = counts[static_cast<std::size_t>(mask.stride) - 1];
-    if (count.walked_tiles == 0) count = count_axis(mask, tiles_, kv_tiling_, walk_);
-    return count;
+  struct Option {
+    std::int32_t attended = 0, visited = 0, full = 0, longest = 0;
+    std::int32_t shortest = 0;  ///< LeastVisited's, of forward passes
+    bool fast = false;          ///< natten_fast_path
+
+    /// Without walked tiles, which are those of the axis.
+    [[nodiscard]] AxisCount count() const { return {0, visited, full, longest, attended}; }
+  };
+
+  [[nodiscard]] const Option& of(const AxisMask& mask) {
+    std::vector<Option>& options = of_window_[static_cast<std::size_t>(mask.window)];
+    if (options.empty()) options.resize(static_cast<std::size_t>(mask.window));
+    Option& option = options[static_cast<std::size_t>(mask.stride) - 1];
+    if (option.visited == 0) option = counted(mask);
+    return option;
   }
 
  private:
+  [[nodiscard]] Option counted(const AxisMask& mask) const {
+    const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };  // at most kLongest^2
+    const AxisCount count = count_axis(mask, tiles_, kv_tiling_, walk_);
+    const bool walks_q = walk_ == Walk::kForward;
+    const Extents walked{tiles_.walked}, streamed{tiles_.streamed};
+    Option option{narrow(count.attended_pairs), narrow(count.visited_tiles), narrow(count.full_tiles),
+                  narrow(count.max_tiles_per_walked_tile)};
+    if (walks_q) option.shortest = narrow(least_visited(mask, tiles_).shortest);
+    option.fast = natten_fast_path({.mask = {mask}, .tiles = walks_q ? TilePair{walked, streamed} : TilePair{streamed, walked}});
+    return option;
+  }
+
   AxisMask axis_;
   AxisTiles tiles_;
   KvTiling kv_tiling_;
   Walk walk_;
-  std::vector<std::vector<AxisCount>> of_window_;  // [window][stride - 1]; without walked tiles: not counted yet
+  std::vector<std::vector<Option>> of_window_;  // [window][stride - 1]; without visited tiles: not counted yet
 };
 
 }  // namespace natten_sim

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <list>
-#include <map>
+#include <unordered_map>
 
 #include <natten_sim/core/cancellation.hpp>
 
@@ -54,16 +54,16 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
     works.push_back(mask.length <= PassWorks::kLongest ? &memory.works_of(mask, tiles, pass.family, pass.walk)
                                                        : &own.emplace_back(mask, tiles, pass.family, pass.walk));
   }
-  std::map<PerPass<std::size_t>, std::size_t> places;
+  std::unordered_map<std::uint64_t, std::size_t> places;  // of the numbers of both passes
   std::vector<NumberedKind> kinds;
   for (const AxisClass& of_class : table.classes) {
     for (const std::int64_t stride : table.strides_of(of_class)) {
       poll();
       PerPass<const PassWorks::Work*> work = {nullptr, nullptr};
-      PerPass<std::size_t> numbers = {0, 0};
+      std::uint64_t numbers = 0;
       for (std::size_t i = 0; i < works.size(); ++i) {
         work[i] = &works[i]->of(of_class.window, stride);
-        numbers[i] = work[i]->number;
+        numbers = (numbers << 32U) + work[i]->number;
       }
       const auto [place, is_new] = places.try_emplace(numbers, kinds.size());
       if (is_new) {

@@ -42,7 +42,7 @@ struct AxisOption {
   std::int64_t stride = 0;
   bool slow = false;
 
-  [[nodiscard]] auto key() const { return std::tie(attended, cost, slow); }
+  [[nodiscard]] auto key() const { return std::tie(attended, cost[0], cost[1], slow); }
 };
 
 /// None: a constraint excludes it, or its cost.
@@ -56,8 +56,12 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     const AxisTiles& tiles = job.tiles[index];
     const bool asks = constraints.natten_fast_path || breaks_ties || job.masked_cost[index] > 1;
     const bool walks_q = walk == Walk::kForward;
-    const TilePair pair{{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
-    const bool fast = asks && natten_fast_path({.mask = {mask}, .tiles = pair});
+    const AxisCounts::Option* const known = job.counts[index] != nullptr ? &job.counts[index]->of(mask) : nullptr;
+    const auto is_fast = [&] {
+      const TilePair pair{{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
+      return natten_fast_path({.mask = {mask}, .tiles = pair});
+    };
+    const bool fast = asks && (known != nullptr ? known->fast : is_fast());
     if (constraints.natten_fast_path && !fast) return std::nullopt;
     const long double times = !fast && mask.dilation == 1 ? job.masked_cost[index] : 1;
     const auto too_much = [&](std::int64_t cost, std::int64_t longest) {
@@ -65,15 +69,16 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
              static_cast<long double>(longest) * times > task.most_longest[index] * kBoundSlack;
     };
     if (walks_q && counts_visits(context.objective)) {
-      const LeastVisited least = least_visited(mask, tiles);
+      const LeastVisited least = known != nullptr ? LeastVisited{known->visited, known->longest, known->shortest}
+                                                  : least_visited(mask, tiles);
       if (too_much(least.all, least.longest)) return std::nullopt;
       if (static_cast<long double>(least.shortest) * times > task.most_shortest[index] * kBoundSlack) return std::nullopt;
     }
     if (constraints.fully_block_sparse && walk == Walk::kForward &&
         has_partial_tile_near_breaks(mask, tiles, kv_tiling))
       return std::nullopt;
-    AxisCounts* const known = job.counts[index];
-    const AxisCount count = known != nullptr ? known->of(mask) : count_axis(mask, tiles, kv_tiling, walk);
+    const AxisCount count = known != nullptr ? known->count()
+                                             : count_axis(mask, tiles, kv_tiling, walk);
     if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;
     option.attended = count.attended_pairs;
     option.cost[index] = axis_cost(context.space, mask, tiles, walk, count, context.objective);
@@ -120,8 +125,8 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
     if (const auto option = make_option(context, job, mask, task)) options.push_back(*option);
     if (covered && leave_out != LeaveOut::kNothing) break;
   }
-  std::sort(options.begin(), options.end(), [&](const AxisOption& a, const AxisOption& b) {
-    return a.key() != b.key() ? a.key() < b.key() : a.stride < b.stride;
+  std::sort(options.begin(), options.end(), [](const AxisOption& a, const AxisOption& b) {
+    return std::tuple_cat(a.key(), std::tie(a.stride)) < std::tuple_cat(b.key(), std::tie(b.stride));
   });
   if (leave_out == LeaveOut::kWorseStrides)
     leave_out_worse(mask.causal, context.request.sketch, context.passes.size(), options);
@@ -153,8 +158,8 @@ AxisTable make_axis_table(const TableContext& context, const AxisJob& job, doubl
     part = {};
   }
   std::sort(table.classes.begin(), table.classes.end(), [](const AxisClass& a, const AxisClass& b) {
-    return std::tie(a.attended, a.window, a.cost, b.fast_path) <
-           std::tie(b.attended, b.window, b.cost, a.fast_path);
+    return std::tie(a.attended, a.window, a.cost[0], a.cost[1], b.fast_path) <
+           std::tie(b.attended, b.window, b.cost[0], b.cost[1], a.fast_path);
   });
   return table;
 }

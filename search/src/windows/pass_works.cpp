@@ -41,20 +41,14 @@ AxisWork PassWorks::work_along(const AxisMask& axis) {
   return work;
 }
 
-const PassWorks::Work& PassWorks::of(std::int64_t window, std::int64_t stride) {
-  const bool keeps = axis_.length <= kLongest;
-  const std::uint64_t option = (static_cast<std::uint64_t>(window) << 32U) + static_cast<std::uint64_t>(stride);
-  if (keeps) {
-    if (const auto known = of_option_.find(option); known != of_option_.end()) return works_[known->second];
-  }
+std::size_t PassWorks::number_of(std::int64_t window, std::int64_t stride) {
   AxisMask axis = axis_;
   axis.window = window;
   axis.stride = stride;
   const AxisWork along = work_along(axis);
   const auto [at, is_new] = numbers_.try_emplace(key_, works_.size());
   if (is_new) works_.push_back({at->second, &at->first, along});
-  if (keeps) of_option_.emplace(option, at->second);
-  return works_[at->second];
+  return at->second;
 }
 
 }  // namespace natten_sim

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <unordered_map>
 #include <vector>
 
 #include <natten_sim/core/natten_backend.hpp>
@@ -36,16 +35,25 @@ class PassWorks {
 
   /// `axis` tells all but window and stride; tiles are those along it.
   PassWorks(const AxisMask& axis, TilePair tiles, NattenBackend family, Walk walk)
-      : axis_(axis), tiles_(std::move(tiles)), family_(family), walk_(walk) {}
+      : axis_(axis), tiles_(std::move(tiles)), family_(family), walk_(walk),
+        of_option_(axis.length <= kLongest ? static_cast<std::size_t>(axis.length) + 1 : 0) {}
 
   [[nodiscard]] bool are_of(const AxisMask& axis, const TilePair& tiles, NattenBackend family, Walk walk) const {
     return axis == axis_ && tiles == tiles_ && family == family_ && walk == walk_;
   }
 
-  [[nodiscard]] const Work& of(std::int64_t window, std::int64_t stride);
+  [[nodiscard]] const Work& of(std::int64_t window, std::int64_t stride) {
+    if (of_option_.empty()) return works_[number_of(window, stride)];
+    std::vector<std::uint32_t>& of_window = of_option_[static_cast<std::size_t>(window)];
+    if (of_window.empty()) of_window.resize(static_cast<std::size_t>(window));
+    std::uint32_t& number = of_window[static_cast<std::size_t>(stride) - 1];
+    if (number == 0) number = static_cast<std::uint32_t>(number_of(window, stride)) + 1;
+    return works_[number - 1];
+  }
 
  private:
   [[nodiscard]] AxisWork work_along(const AxisMask& axis);
+  [[nodiscard]] std::size_t number_of(std::int64_t window, std::int64_t stride);
 
   AxisMask axis_;
   TilePair tiles_;
@@ -53,8 +61,8 @@ class PassWorks {
   Walk walk_;
   std::vector<std::int64_t> key_;
   std::map<std::vector<std::int64_t>, std::size_t> numbers_;
-  std::deque<Work> works_;                                    // by number
-  std::unordered_map<std::uint64_t, std::size_t> of_option_;  // numbers
+  std::deque<Work> works_;                             // by number
+  std::vector<std::vector<std::uint32_t>> of_option_;  // [window][stride - 1]: numbers from 1; 0: nobody asked
 };
 
 }  // namespace natten_sim
