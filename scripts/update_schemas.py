@@ -43,6 +43,7 @@ MORE += [f"plan --preset hunyuan-video --device {device} -w 18 24 24 {more}" for
           ("h200", "--for training"))]
 MORE += ["plan -i 64 64 -w 16 16 -n 8 -d 128 --device h200"]
 RECALL = "-i 64 64 -n 2 -d 128 --recall tests/data/attention.npy"
+MORE += [f"search {RECALL} --device h200 h100 --{more}" for more in ("top 2", "least-recall 0.9", "budget-ms 1000")]
 MORE += [f"search {RECALL} --device h200 --top 2", f"search {RECALL} --device h200 --least-recall 0.9",
          f"search {RECALL} --device h200 --budget-ms 1000", f"advise {RECALL} --device h200 --least-recall 0.9",
          f"advise {RECALL} --device h200", f"advise {RECALL} --device h200 --budget-ms 1000"]

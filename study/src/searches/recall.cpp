@@ -286,6 +286,7 @@ class Chooser {
         choice.ms += ms;
       }
     }
+    choice.recall = std::min(choice.recall, 1.0);  // rounding
   }
 
   /// With the candidates that launches have, as a search for each alone answers; launches then name their places.
