@@ -15,6 +15,7 @@ namespace natten_sim {
 class AxisCounts {
  public:
   static constexpr std::int64_t kLongest = 256;  ///< longer axes have too many options to keep
+  static constexpr std::int64_t kLongestAlone = 1024;  ///< of layouts with one axis
 
   /// `axis` tells all but window and stride.
   AxisCounts(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling, Walk walk)
@@ -45,7 +46,7 @@ class AxisCounts {
 
  private:
   [[nodiscard]] Option counted(const AxisMask& mask) const {
-    const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };  // at most kLongest^2
+    const auto narrow = [](std::int64_t value) { return static_cast<std::int32_t>(value); };  // at most kLongestAlone^2
     const AxisCount count = count_axis(mask, tiles_, kv_tiling_, walk_);
     const bool walks_q = walk_ == Walk::kForward;
     const Extents walked{tiles_.walked}, streamed{tiles_.streamed};

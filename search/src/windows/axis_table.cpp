@@ -56,7 +56,9 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     const AxisTiles& tiles = job.tiles[index];
     const bool asks = constraints.natten_fast_path || breaks_ties || job.masked_cost[index] > 1;
     const bool walks_q = walk == Walk::kForward;
-    const AxisCounts::Option* const known = job.counts[index] != nullptr ? &job.counts[index]->of(mask) : nullptr;
+    AxisCounts* const counts = job.counts[index];  // of a long axis options are counted that may be part of an answer
+    const AxisCounts::Option* known =
+        counts != nullptr && mask.length <= AxisCounts::kLongest ? &counts->of(mask) : nullptr;
     const auto is_fast = [&] {
       const TilePair pair{{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
       return natten_fast_path({.mask = {mask}, .tiles = pair});
@@ -77,6 +79,7 @@ std::optional<AxisOption> make_option(const TableContext& context, const AxisJob
     if (constraints.fully_block_sparse && walk == Walk::kForward &&
         has_partial_tile_near_breaks(mask, tiles, kv_tiling))
       return std::nullopt;
+    if (known == nullptr && counts != nullptr) known = &counts->of(mask);
     const AxisCount count = known != nullptr ? known->count()
                                              : count_axis(mask, tiles, kv_tiling, walk);
     if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;

@@ -231,9 +231,10 @@ class TablePlan {
 
   /// Of jobs that have a pass of the same tiles.
   void share_counts() {
+    const std::int64_t longest = context_.space.input.rank() == 1 ? AxisCounts::kLongestAlone : AxisCounts::kLongest;
     for (AxisJob& job : jobs_) {
       const AxisMask axis = axis_in(context_.space, job.axis, 1, 1);
-      for (std::size_t pass = 0; pass < job.tiles.size() && axis.length <= AxisCounts::kLongest; ++pass) {
+      for (std::size_t pass = 0; pass < job.tiles.size() && axis.length <= longest; ++pass) {
         const auto& [walk, kv_tiling, weight] = context_.passes[pass];
         job.counts[pass] = &memory_->counts_of(axis, job.tiles[pass], kv_tiling, walk);
       }
