@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include <natten_sim/report/count_report.hpp>
@@ -302,14 +300,6 @@ std::string text_of(const SearchAnswer& answer) {
 
 const std::string& device_of(const SearchAnswer& answer) { return *answer.question.setting.device; }
 
-/// What the candidates keep of a model's attention; empty where nobody asked.
-std::string recalls_of_candidates(const SearchAnswer& answer, const std::string& device) {
-  if (!answer.recalls) return "";
-  std::vector<NeighborhoodMask> masks;
-  for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
-  return "\n" + device + recalls_text(masks, *answer.recalls, *answer.question.recall.table);
-}
-
 /// All devices in one table: each has its own backend, tiles and answers.
 std::string text_side_by_side(std::span<const SearchAnswer> answers) {
   const SearchAnswer& first = answers.front();
@@ -398,22 +388,10 @@ std::string search_text(std::span<const SearchAnswer> answers, const study::Cont
   for (const SearchAnswer& answer : answers) {
     const std::string device = alone ? "" : device_of(answer) + ": ";
     if (answer.choice) choices += (choices.empty() ? "" : "\n") + device + recall_choice_text(answer, context);
-    recalls += recalls_of_candidates(answer, device);
+    if (answer.recalls) recalls += "\n" + device + candidate_recalls_text(answer);
   }
   if (!choices.empty()) return choices;
   return (alone ? text_of(answers.front()) : text_side_by_side(answers)) + recalls;
-}
-
-std::string nothing_found(const SearchAnswer& answer) {
-  const std::optional<SparsityRange>& sparsity = answer.question.constraints.sparsity;
-  if (answer.nearest_sparsity && sparsity) {
-    // Bounds of six digits around it, so that the printed range can be used as an option.
-    const double nearest = *answer.nearest_sparsity;
-    return fmt::format(
-        "no configuration has a sparsity in {}:{}; the nearest feasible sparsity is {}, in --sparsity {}:{}",
-        sparsity->lo, sparsity->hi, nearest, std::floor(nearest * 1e6) / 1e6, std::ceil(nearest * 1e6) / 1e6);
-  }
-  return std::string("no configuration meets the constraints") + (sparsity ? ", whatever the sparsity" : "");
 }
 
 }  // namespace natten_sim::report

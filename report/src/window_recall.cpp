@@ -63,6 +63,12 @@ std::string recalls_text(std::span<const NeighborhoodMask> masks, const study::M
          text_table(rows);
 }
 
+std::string candidate_recalls_text(const SearchAnswer& answer) {
+  std::vector<NeighborhoodMask> masks;
+  for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
+  return recalls_text(masks, *answer.recalls, *answer.question.recall.table);
+}
+
 Json recalls_result(const study::MaskRecalls& recalls, const std::string& table) {
   Json fields = {{"table", table}, {"layers", recalls.layers}, {"heads", recalls.heads}};
   fields["windows"] = Json::array();

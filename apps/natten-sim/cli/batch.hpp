@@ -144,7 +144,7 @@ class LineReader {
       return true;
     }
     const Row& row = options_.rows()[key.row];
-    if (structure && key.of_results && row.about.within.empty()) {
+    if (structure && key.of_results && row.about.within.empty() && member.value.front() == '{') {
       require_structure(member.value);
       return true;
     }

@@ -17,13 +17,15 @@ namespace natten_sim::report {
 /// A table with a row for each mask.
 [[nodiscard]] std::string recalls_text(std::span<const NeighborhoodMask> masks, const study::MaskRecalls& recalls,
                                        const std::string& table);
+/// The same of an answer's candidates, which has recalls.
+[[nodiscard]] std::string candidate_recalls_text(const study::SearchAnswer& answer);
 /// `table`, `layers`, `heads` and `windows`: `recall`, `least_recall` and `head_recalls` (layers, heads).
 [[nodiscard]] Json recalls_result(const study::MaskRecalls& recalls, const std::string& table);
 
 /// The launches of each layer, the calls of their windows, and what all of them take and keep.
 [[nodiscard]] std::string recall_choice_text(const study::SearchAnswer& answer, const study::Context& context);
-/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`, `heads`, `candidate`, `recall`,
-/// `total_ms`, `natten_call` (null for dense attention).
+/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`,
+/// `heads`, `candidate`, `recall`, `total_ms`, `natten_call` (null for dense attention).
 [[nodiscard]] Json recall_choice_result(const study::SearchAnswer& answer, const study::Context& context);
 
 }  // namespace natten_sim::report
