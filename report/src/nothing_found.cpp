@@ -6,7 +6,7 @@
 
 namespace natten_sim::report {
 
-std::string nothing_found(const SearchAnswer& answer) {
+std::string nothing_found(const study::SearchAnswer& answer) {
   const std::optional<SparsityRange>& sparsity = answer.question.constraints.sparsity;
   if (answer.nearest_sparsity && sparsity) {
     // Bounds of six digits around it, so that the printed range can be used as an option.
