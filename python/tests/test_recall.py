@@ -51,7 +51,8 @@ def test_search_and_advise_say_what_pairs_of_tokens_keep(tmp_path: Path) -> None
     whole, factors = random.random((2, 3, 23, 31)) ** 4, random.random((3, 54)) ** 2 + 1e-3
     product = factors[:, :23, None] * factors[:, None, 23:]
     for stored, tables in ((whole, whole), (factors, product[None])):
-        question = {"input": layout, "heads": 3, "head_dim": 128, "device": "h200", "recall": saved(tmp_path, stored)}
+        question: dict[str, Any] = {"input": layout, "heads": 3, "head_dim": 128, "device": "h200",
+                                    "recall": saved(tmp_path, stored)}
         result = natten_sim.search(**question, top=4).to_dict()["result"]
         chosen = natten_sim.search(**question, least_recall=0.6).to_dict()["result"]
         for each, window in zip(result["candidates"], result["recall"]["windows"]):
@@ -62,9 +63,9 @@ def test_search_and_advise_say_what_pairs_of_tokens_keep(tmp_path: Path) -> None
         for launch in chosen["recall"]["launches"]:
             one = chosen["candidates"][launch["candidate"]]
             mask = mask_of(layout, tuple(one["window"]), tuple(one["stride"]))
-            expected = [recall_of_pairs(tables[launch["layer"], head], layout, mask) for head in launch["heads"]]
-            assert launch["recall"] == pytest.approx(np.mean(expected))
-            kept += float(np.sum(expected))
+            of_heads = [recall_of_pairs(tables[launch["layer"], head], layout, mask) for head in launch["heads"]]
+            assert launch["recall"] == pytest.approx(np.mean(of_heads))
+            kept += float(np.sum(of_heads))
         assert chosen["recall"]["recall"] == pytest.approx(kept / tables[..., 0, 0].size)
         assert chosen["recall"]["recall"] >= 0.6
         advice = natten_sim.advise(**question, least_recall=0.6).to_dict()["result"]
@@ -150,7 +151,7 @@ def test_tensors_are_recorded_as_arrays_are() -> None:
 @pytest.mark.parametrize(("parameter", "call"), [
     ("query", lambda: recall.record(np.zeros((1, 5, 2)), np.zeros((1, 5, 2)), (4,))),
     ("samples", lambda: recall.record(np.zeros((1, 4, 2)), np.zeros((1, 4, 2)), (4,), samples=0)),
-    ("recall", lambda: natten_sim.search(input=(8, 8), heads=1, head_dim=64, device="h200", least_recall=0.5)),
+    ("least_recall", lambda: natten_sim.search(input=(8, 8), heads=1, head_dim=64, device="h200", least_recall=0.5)),
 ])
 def test_what_makes_no_sense_is_refused_by_name(parameter: str, call: Any) -> None:
     with pytest.raises(natten_sim.Error) as error:
