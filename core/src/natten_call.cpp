@@ -62,12 +62,12 @@ std::optional<NattenRefusal> refusal_of(const NattenRules& rules, const NattenCa
   if (auto refusal = tensor_refusal(call)) return refusal;
   if (auto refusal = mask_refusal(call)) return refusal;
   if (takes_dense_path(call.input, call.window, causal_or_none(call), call.additional_keys > 0)) {
-    return choose_fmha(rules, call, causal_or_none(call)[0]).refusal;
+    return choose_dense_backend(rules, call, causal_or_none(call)[0]).refusal;
   }
   const BackendChoice choice = choose_fna(rules, call);
   if (choice.refusal) return choice.refusal;
   if (auto refusal = tiles_refusal(rules.of(choice.backend), call)) return refusal;
-  if (call.additional_keys > 0) return choose_fmha(rules, call, false).refusal;
+  if (call.additional_keys > 0) return choose_dense_backend(rules, call, false).refusal;
   return std::nullopt;
 }
 
@@ -85,7 +85,7 @@ NattenDispatch dispatch_of_accepted(const NattenRules& rules, const NattenCall& 
   const PerAxis<bool> causal = causal_or_none(call);
   dispatch.dense_path = takes_dense_path(call.input, call.window, causal, call.additional_keys > 0);
   if (dispatch.dense_path || call.additional_keys > 0) {
-    dispatch.fmha = choose_fmha(rules, call, dispatch.dense_path && causal[0]).backend;
+    dispatch.fmha = choose_dense_backend(rules, call, dispatch.dense_path && causal[0]).backend;
     const DefaultConfig config = default_config(rules.of(dispatch.fmha), 1, call);
     dispatch.fmha_tiles = config.forward.tiles;
     dispatch.fmha_backward_tiles = config.backward.value_or(config.forward.tiles);
@@ -110,6 +110,43 @@ NattenDispatch dispatch_of_accepted(const NattenRules& rules, const NattenCall& 
 
 }  // namespace
 
+namespace {
+
+/// Tiles and a schedule that NATTEN takes anyway.
+void leave_out_defaults(const NattenBackendRules& rules, const NattenDispatch& dispatch, NattenCall& call) {
+  const DefaultConfig config = default_config(rules, call.input.rank(), call);
+  if (rules.backend == NattenBackend::kFlexFna) return;  // with the tiles that it lists it copies tokens
+  NattenCall open = call;
+  open.kernel_schedule.clear();
+  const bool own_schedule =
+      call.kernel_schedule.empty() || call.kernel_schedule == schedule_of(rules, open, config.forward.tiles);
+  if (dispatch.tiles == config.forward.tiles && own_schedule) {
+    call.tiles = std::nullopt;
+    call.kernel_schedule.clear();
+  }
+  if (call.backward_tiles == config.backward) call.backward_tiles = std::nullopt;
+}
+
+/// Whether the dense kernel of additional keys takes the products of the tiles and the schedule.
+void require_dense_kernel(const NattenBackendRules& rules, const NattenCall& call) {
+  NattenCall row = call;
+  row.input = {1};
+  for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
+    const std::optional<TilePair>& tiles = pass == Walk::kForward ? call.tiles : call.backward_tiles;
+    if (!tiles) continue;
+    const TilePair products{{product(tiles->q_tile, "q_tile")}, {product(tiles->kv_tile, "kv_tile")}};
+    const bool hopper = rules.backend == NattenBackend::kHopperFna && pass == Walk::kForward;
+    const auto refusal = pair_refusal(rules, row, pass, products, hopper ? call.kernel_schedule : "");
+    if (!refusal) continue;
+    throw InvalidParameter(refusal->parameter, refusal->value,
+                           refusal->accepted + " of " + fmha_name(rules.backend) +
+                               " (NATTEN's profiler runs additional keys with as large tiles)",
+                           refusal->nearest);
+  }
+}
+
+}  // namespace
+
 NattenVerdict verdict_of(const NattenRules& rules, const NattenCall& call) {
   NattenVerdict verdict{.refusal = refusal_of(rules, call)};
   if (!verdict.refusal) verdict.dispatch = dispatch_of_accepted(rules, call);
@@ -119,6 +156,25 @@ NattenVerdict verdict_of(const NattenRules& rules, const NattenCall& call) {
 NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call) {
   require_accepted(rules, call);
   return dispatch_of_accepted(rules, call);
+}
+
+NattenCall profiler_call(const NattenRules& rules, const NattenCall& call) {
+  const NattenDispatch dispatch = dispatch_of(rules, call);
+  NattenCall asked = call;
+  if (dispatch.backend != NattenBackend::kHopperFna) asked.kernel_schedule.clear();
+  if (dispatch.dense_path) {
+    asked.backend = std::nullopt;
+    asked.tiles = asked.backward_tiles = std::nullopt;
+    asked.kernel_schedule.clear();
+    return asked;
+  }
+  if (call.deterministic) asked.backend = dispatch.backend;  // the profiler does not ask for such algorithms
+  if (call.additional_keys == 0) return asked;
+  leave_out_defaults(rules.of(dispatch.backend), dispatch, asked);
+  NattenCall unordered = call;
+  unordered.deterministic = false;
+  require_dense_kernel(rules.of(choose_dense_backend(rules, unordered, false).backend), asked);
+  return asked;
 }
 
 }  // namespace natten_sim

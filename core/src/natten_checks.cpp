@@ -1,6 +1,7 @@
 #include "natten_checks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include <natten_sim/core/checked.hpp>
@@ -182,6 +183,24 @@ std::string pair_text(const TilePair& tiles) {
   return "q " + to_string(tiles.q_tile) + ", kv " + to_string(tiles.kv_tile);
 }
 
+/// Doublings between two shapes, over all axes. Shapes of other ranks are equally far.
+double doublings(const Extents& a, const Extents& b) {
+  double sum = 0;
+  for (std::size_t axis = 0; axis < std::min(a.rank(), b.rank()); ++axis) {
+    const auto size = [](std::int64_t value) {
+      return static_cast<double>(std::max<std::int64_t>(value, 1));
+    };
+    sum += std::abs(std::log2(size(a[axis]) / size(b[axis])));
+  }
+  return sum;
+}
+
+double doublings(const TilePair& a, const TilePair& b) {
+  return doublings(a.q_tile, b.q_tile) + doublings(a.kv_tile, b.kv_tile);
+}
+
+}  // namespace
+
 std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const NattenCall& call, Walk pass,
                                           const TilePair& tiles, const std::string& schedule) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? rules.forward : rules.backward;
@@ -192,7 +211,7 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
   for (const BackendTiles& entry : table) {
     if (!entry_fits(rules, entry, call.input.rank(), pass, call)) continue;
     ++known;
-    if (nearest == nullptr) nearest = &entry;
+    if (nearest == nullptr || doublings(entry.tiles, tiles) < doublings(nearest->tiles, tiles)) nearest = &entry;
     if (!(entry.tiles == tiles)) continue;
     const std::string word = schedule_word(entry.variant);
     if (schedule.empty() || schedule == word) return std::nullopt;
@@ -210,8 +229,6 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
       pair_text(tiles), "one of " + std::to_string(known) + (forward ? "" : " backward") + " pairs",
       nearest == nullptr ? "" : pair_text(nearest->tiles)};
 }
-
-}  // namespace
 
 PerAxis<bool> causal_or_none(const NattenCall& call) {
   return call.causal.empty() ? PerAxis<bool>(call.input.rank(), false) : call.causal;
@@ -302,16 +319,21 @@ BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call) {
   return {*call.backend, can_run_refusal(rules.of(*call.backend), call, false), {}};
 }
 
-BackendChoice choose_fmha(const NattenRules& rules, const NattenCall& call, bool causal) {
+BackendChoice choose_dense_backend(const NattenRules& rules, const NattenCall& call, bool causal) {
   BackendChoice choice;
   for (const NattenBackendRules& backend : rules.backends) {
-    choice = {backend.backend, can_run_refusal(backend, call, true), {}};
+    const char* name = fmha_name(backend.backend);
+    choice.backend = backend.backend;
+    choice.refusal = can_run_refusal(backend, call, true);
     if (causal && backend.backend == NattenBackend::kFlexFna) {
       choice.refusal = NattenRefusal{"flex-fmha has no causal mask", "is_causal", "true", "false", "false"};
     }
-    if (choice.refusal) continue;
-    choice.refusal = backward_config_refusal(backend, fmha_name(backend.backend), call);
-    return choice;
+    if (!choice.refusal) {
+      choice.refusal = backward_config_refusal(backend, name, call);
+      return choice;
+    }
+    if (!capability_refusal(backend, name, call.compute_capability))
+      choice.passed_over.push_back({backend.backend, *choice.refusal});
   }
   choice.refusal->rule = "no dense backend runs this call; the last one tried: " + choice.refusal->rule;
   return choice;

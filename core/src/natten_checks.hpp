@@ -18,12 +18,15 @@ namespace natten_sim {
 /// The backend that was asked for, else that of choose_backend().
 [[nodiscard]] BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call);
 
-/// `choose_fmha_backend`, and the configuration checks of its choice.
-[[nodiscard]] BackendChoice choose_fmha(const NattenRules& rules, const NattenCall& call, bool causal);
-
 /// The configuration checks of FNA backends: tiles and schedules that exist.
 [[nodiscard]] std::optional<NattenRefusal> tiles_refusal(const NattenBackendRules& rules,
                                                          const NattenCall& call);
+
+/// Whether the family of `rules` was compiled for these tiles, on as many axes as `call.input` has, and for the
+/// schedule, if that is not empty.
+[[nodiscard]] std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const NattenCall& call,
+                                                        Walk pass, const TilePair& tiles,
+                                                        const std::string& schedule);
 
 struct DefaultConfig {
   BackendTiles forward;

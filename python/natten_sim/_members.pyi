@@ -72,6 +72,7 @@ class Kernel(Record):
     dense_rate: Final[str]
     speedup_with_permutation: Final[SpeedupWithPermutation | None]
     e2e_speedup: Final[E2eSpeedup]
+    instead_of: Final[str]
 
 class Additional(Record):
     name: Final[str]

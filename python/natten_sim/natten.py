@@ -15,6 +15,7 @@ import ast
 from typing import Any
 
 from natten_sim._core import Count
+from natten_sim._error import Error
 
 
 def _call(answer: Count) -> ast.Call:
@@ -22,6 +23,9 @@ def _call(answer: Count) -> ast.Call:
         raise TypeError(f"an answer of count() is needed, not {type(answer).__name__}: of a candidate of search(), "
                         "count(input=.., window=candidate.window, stride=candidate.stride, ..)")
     line = answer.emit("natten").strip().splitlines()[-1]
+    if not line.startswith("natten."):
+        accepted = "false: NATTEN has no cyclic axes; emit() pads the tensors around its call"
+        raise Error(f"cyclic: true is not valid; accepted: {accepted}", "cyclic", "true", accepted)
     call = ast.parse(line, mode="eval").body
     assert isinstance(call, ast.Call)
     return call

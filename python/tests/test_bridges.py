@@ -319,6 +319,9 @@ def test_natten_arguments_are_those_of_the_printed_call() -> None:
     with pytest.raises(natten_sim.Error) as raised:
         natten_sim.natten.kwargs(natten_sim.count(input=(64, 64), window=(1, 8), device="h100"))
     assert raised.value.parameter == "kernel_size"
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.natten.kwargs(natten_sim.count(input=(64, 64), window=(9, 9), cyclic=(False, True)))
+    assert raised.value.parameter == "cyclic"
 
 
 class Config:

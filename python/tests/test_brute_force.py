@@ -92,6 +92,54 @@ def test_attended_pairs_are_those_of_the_mask_with_dilation(problem: list[tuple[
     assert natten_sim.count(**keywords_of(problem)).attended_pairs == expected
 
 
+class Tokens:
+    """As much of a PyTorch tensor as the emitted padding uses: (batch, layout.., heads, dim) of token numbers."""
+
+    def __init__(self, numbers: npt.NDArray[np.int64]) -> None:
+        self.numbers, self.shape = numbers, numbers.shape
+
+    def narrow(self, dim: int, start: int, length: int) -> Tokens:
+        return Tokens(np.take(self.numbers, range(start, start + length), axis=dim))
+
+    @staticmethod
+    def cat(parts: list[Tokens], dim: int) -> Tokens:
+        return Tokens(np.concatenate([part.numbers for part in parts], axis=dim))
+
+
+class Natten:
+    """`na1d` .. `na3d` that return which tokens each query attends to, sorted."""
+
+    def __getattr__(self, _: str) -> Any:
+        return self.attend
+
+    def attend(self, query: Tokens, key: Tokens, _: Tokens, **call: Any) -> npt.NDArray[np.object_]:
+        layout = query.shape[1:-2]
+        mask = np.ones((1, 1), dtype=bool)
+        for axis in zip(layout, call["kernel_size"], call["stride"], call["dilation"], call["is_causal"], strict=True):
+            mask = np.kron(mask, axis_mask(*axis))
+        out = np.empty(mask.shape[0], dtype=object)
+        for row, attends in enumerate(mask):
+            out[row] = sorted(key.numbers.reshape(-1)[attends])
+        return out.reshape(1, *layout)
+
+
+@settings(max_examples=60)
+@given(st.lists(axes(most_dilation=2).filter(lambda axis: axis[1] > 1), min_size=1, max_size=2))
+def test_the_emitted_padding_attends_as_the_cycle_does(problem: list[tuple[int, ...]]) -> None:
+    keywords = keywords_of(problem)
+    if not any(keywords["cyclic"]):
+        return
+    del keywords["q_tile"], keywords["kv_tile"]
+    numbers = np.arange(np.prod(keywords["input"])).reshape(1, *keywords["input"], 1, 1)
+    names: dict[str, Any] = {name: Tokens(numbers) for name in ("query", "key", "value")}
+    exec(natten_sim.count(**keywords).emit("natten"), {"torch": Tokens, "natten": Natten()}, names)
+    mask = np.ones((1, 1), dtype=bool)
+    for length, window, stride, dilation, kind, _, _ in problem:
+        mask = np.kron(mask, axis_mask(length, window, stride, dilation, kind))
+    expected = [np.flatnonzero(attends).tolist() for attends in mask]
+    assert names["output"].reshape(-1).tolist() == expected
+
+
 def test_the_window_is_shifted_inwards_at_the_borders() -> None:
     # Of 5 tokens with window 3 all attend to 3: the first two to 0..2, the last two to 2..4.
     assert axis_mask(5, 3, 1, 1, False).sum(axis=1).tolist() == [3] * 5

@@ -250,6 +250,13 @@ std::string fast_path_change_text(const study::CountAnswer& answer) {
   const auto text = [](const char* what, const Extents& to, const Extents& from) {
     return fmt::format(", but would with {} {} instead of {}", what, to_string(to), to_string(from));
   };
+  if (!change.kv_tile.empty() && !change.q_tile.empty()) {
+    const auto pair = [](const Extents& q_tile, const Extents& kv_tile) {
+      return to_string(q_tile) + "/" + to_string(kv_tile);
+    };
+    return fmt::format(", but would with tiles Q/KV {} instead of {}", pair(change.q_tile, change.kv_tile),
+                       pair(problem.tiles.q_tile, problem.tiles.kv_tile));
+  }
   if (!change.kv_tile.empty()) return text("KV tile", change.kv_tile, problem.tiles.kv_tile);
   if (!change.q_tile.empty()) return text("Q tile", change.q_tile, problem.tiles.q_tile);
   if (!change.stride.empty()) return text("stride", change.stride, stride_of(problem.mask));

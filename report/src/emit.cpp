@@ -79,6 +79,13 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
   return "";
 }
 
+std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study::Context& context) {
+  study::Setting setting = answer.question.setting;
+  setting.backend = answer.chosen_backend;
+  return emitted(kind, setting, answer.forward.problem, answer.backward ? &answer.backward->problem : nullptr,
+                 context, answer.padded.get());
+}
+
 void add_emitted(EmitKind kind, const std::string& text, Json& result) {
   switch (kind) {
     case EmitKind::kNatten:

@@ -58,6 +58,7 @@ template <typename Sink>
 void write_pass(const study::KernelAnswer& answer, const study::KernelPass& pass, Sink& sink) {
   write_launch(pass.attention, sink);
   sink.put("dense_path", pass.dense_path);
+  if (answer.unused_backend) sink.put("instead_of", to_string(*answer.unused_backend));
   if (pass.schedule.empty()) {
     sink.null("schedule");
   } else {

@@ -23,9 +23,10 @@ std::string decimal_bytes_text(std::int64_t bytes) {
   return value >= 1e6 ? fmt::format("{:.3g} MB", 1e-6 * value) : fmt::format("{:.3g} kB", 1e-3 * value);
 }
 
-std::string head_line(const KernelPass& pass, const std::string& version) {
+std::string head_line(const KernelPass& pass, const KernelAnswer& answer) {
   const KernelLaunch& launch = pass.attention;
-  std::string text = fmt::format("NATTEN {} runs {}", version, study::name_of(launch));
+  std::string text = fmt::format("NATTEN {} runs {}", answer.version, study::name_of(launch));
+  if (answer.unused_backend) text += fmt::format(", not {}", to_string(*answer.unused_backend));
   if (pass.dense_path) text += ", since the window covers the input";
   text += ": " + tiles_text(launch.tiles);
   if (!pass.schedule.empty()) text += ", schedule " + pass.schedule;
@@ -84,7 +85,7 @@ std::string kernel_text(const KernelAnswer& answer, Walk walk, const TileCount& 
                         to_string(pass->additional->tiles.kv_tile)});
   }
   for (std::vector<std::string>& row : copy_rows(*pass)) rows.push_back(std::move(row));
-  return text + head_line(*pass, answer.version) + passed_over_lines(answer) + text_table(rows);
+  return text + head_line(*pass, answer) + passed_over_lines(answer) + text_table(rows);
 }
 
 }  // namespace natten_sim::report

@@ -133,8 +133,8 @@ std::string natten_path_note(const NattenRules& rules, const NattenCall& call) {
   return note;
 }
 
-std::string natten_profiler_command(const NattenRules& rules, const NattenCall& call) {
-  require_accepted(rules, call);
+std::string natten_profiler_command(const NattenRules& rules, const NattenCall& asked) {
+  const NattenCall call = profiler_call(rules, asked);
   std::string text = "python -m natten.profiler -i" + spaced(call.input) + " -w" + spaced(call.window);
   if (!call.stride.empty()) text += " -s" + spaced(call.stride);
   if (!call.dilation.empty()) text += " --dilation" + spaced(call.dilation);

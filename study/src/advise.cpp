@@ -37,14 +37,6 @@ std::optional<double> speedup_of(const SearchCandidate& candidate) {
 
 double sparsity_of(const SearchCandidate& candidate) { return candidate.counted.count.sparsity(); }
 
-/// A preset's dense steps are part of how the model is run.
-void add_dense_steps(Setting& setting, const Catalog& catalog) {
-  if (!setting.preset || setting.dense_steps || setting.attention_share) return;
-  const Preset& preset = catalog.preset(*setting.preset);
-  if (preset.dense_steps && preset.steps && preset.attention_share)
-    setting.dense_steps = StepRatio{*preset.dense_steps, *preset.steps};
-}
-
 /// One device's question.
 class Adviser {
  public:
@@ -56,7 +48,6 @@ class Adviser {
     setting_ = question.setting;
     setting_.device = device;
     setting_.backend = std::nullopt;
-    add_dense_steps(setting_, context.catalog);
     setting_ = resolved(setting_, context.catalog, question.use == AdviseUse::kTraining);
     if (setting_.input.empty())
       throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
@@ -262,7 +253,6 @@ Setting with_defaults(Setting setting, const std::string& device, const Context&
   const auto backend = setting.backend;
   setting.device = device;
   setting.backend = std::nullopt;
-  add_dense_steps(setting, context.catalog);
   setting = resolved(setting, context.catalog);
   setting.device = std::nullopt;
   setting.backend = backend;

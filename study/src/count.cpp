@@ -97,17 +97,14 @@ ChosenTiles chosen_tiles(const CountQuestion& question, bool of_natten, const Ti
                       Walk::kForward);
 }
 
-/// The backend's tile pairs with as many tokens as the problem's.
-std::vector<TilePair> pairs_like(const TilingProblem& problem, const Setting& setting,
-                                 const Catalog& catalog) {
-  const Backend& backend = effective_backend(setting, catalog);
+/// The tile pairs with which NATTEN accepts the call, in the order of its table.
+std::vector<TilePair> accepted_pairs(NattenCall call, const NattenRules& rules) {
+  call.kernel_schedule.clear();
   std::vector<TilePair> pairs;
-  for (const BackendTiles& entry : backend.forward) {
-    const TilePair& pair = entry.tiles;
-    if (pair.q_tile.rank() == tile_rank(problem) && (!entry.head_dim || entry.head_dim == setting.head_dim) &&
-        product(pair.q_tile, "q_tile") == product(problem.tiles.q_tile, "q_tile") &&
-        product(pair.kv_tile, "kv_tile") == product(problem.tiles.kv_tile, "kv_tile"))
-      pairs.push_back(pair);
+  for (const BackendTiles& entry : rules.of(call.backend.value()).forward) {
+    if (std::find(pairs.begin(), pairs.end(), entry.tiles) != pairs.end()) continue;
+    call.tiles = entry.tiles;
+    if (!refusal_of(rules, call)) pairs.push_back(entry.tiles);
   }
   return pairs;
 }
@@ -192,10 +189,13 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCo
                                    .backward = answer.backward ? &answer.backward->problem : nullptr,
                                    .backward_count = answer.backward ? &answer.backward->count : nullptr,
                                    .forward_axes = forward.axes,
-                                   .backward_axes = backward.axes},
+                                   .backward_axes = backward.axes,
+                                   .backend_named = asked.setting.backend.has_value()},
                                   context);
-  if (answer.kernel.forward && !answer.kernel.forward->dense_path)
-    answer.fast_path_change = fast_path_change(problem, pairs_like(problem, full.setting, context.catalog));
+  if (const auto& kernel = answer.kernel.forward;
+      kernel && !kernel->dense_path && kernel->attention.family != NattenBackend::kFlexFna)
+    answer.fast_path_change = fast_path_change(
+        problem, accepted_pairs(*answer.kernel.call, context.catalog.natten_release(full.setting.natten)));
   if (asked.kernel || full.setting.device) add_times(full, problem, context, answer);
   fill_in(problem, full);
   if (has_cycle(problem.mask))

@@ -216,10 +216,12 @@ std::optional<NattenCall> natten_call_of(const Setting& setting, const TilingPro
 
 namespace {
 
-/// The backends that NATTEN would rather have run than the call's.
+/// The backends that NATTEN would rather have run than the call's, or dense kernels.
 std::vector<PassedOverBackend> passed_over(const NattenRules& rules, const NattenCall& call) {
-  BackendChoice choice = choose_backend(rules, call);
-  if (choice.refusal || choice.backend != *call.backend) return {};
+  const bool dense = takes_dense_path(call.input, call.window, call.causal, call.additional_keys > 0);
+  BackendChoice choice =
+      dense ? choose_dense_backend(rules, call, call.causal[0]) : choose_backend(rules, call);
+  if (choice.refusal || (!dense && choice.backend != *call.backend)) return {};
   return std::move(choice.passed_over);
 }
 
@@ -234,10 +236,14 @@ KernelAnswer kernel_answer(const KernelQuestion& question, const Context& contex
   if (question.setting.device) answer.passed_over = passed_over(rules, *answer.call);
   NattenVerdict verdict = verdict_of(rules, *answer.call);
   answer.refusal = std::move(verdict.refusal);
+  if (answer.refusal && question.setting.device && !question.backend_named) {
+    if (auto none_runs = choose_backend(rules, *answer.call).refusal) answer.refusal = std::move(none_runs);
+  }
   if (answer.refusal) verdict.dispatch = dispatch_but_for_tiles(*answer.call, rules);
   if (!verdict.dispatch) return answer;
   if (!question.setting.backend && answer.refusal) return {};  // nobody spoke of NATTEN
   const NattenDispatch& dispatch = *verdict.dispatch;
+  if (dispatch.dense_path) answer.unused_backend = answer.call->backend;
   if (!dispatch.dense_path && !answer.refusal) answer.call->kernel_schedule = dispatch.kernel_schedule;
   const auto pass = [&](const TilingProblem& problem, const TileCount& count,
                         const PerAxis<AxisCount>& axes) {

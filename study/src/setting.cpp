@@ -36,8 +36,9 @@ void resolve_share(const Preset* preset, Setting& setting) {
         std::to_string(setting.dense_steps->part) + "/" + std::to_string(setting.dense_steps->whole),
         "together with " + mention("attention-share"));
   }
-  // The preset's own dense steps are a choice that its users make, so they are not a default.
-  if (!setting.dense_steps) setting.dense_steps = {0, preset ? preset->steps.value_or(1) : 1};
+  if (setting.dense_steps) return;
+  setting.dense_steps = {0, 1};
+  if (preset) setting.dense_steps = {preset->dense_steps.value_or(0), preset->steps.value_or(1)};
 }
 
 void require_supported(Dtype dtype, const Backend& backend) {
@@ -116,6 +117,24 @@ std::optional<AttentionShare> share_of(const Setting& setting) {
   return AttentionShare{*setting.attention_share, steps.part, steps.whole};
 }
 
+namespace {
+
+/// NATTEN's reason where none of its backends runs the head dims and the type on the device.
+void require_some_backend(const Setting& setting, const Catalog& catalog) {
+  const bool whole = setting.heads && setting.heads_kv && setting.head_dim_value && setting.dtype;
+  if (!whole || !setting.device || catalog.natten.empty()) return;
+  const std::optional<NattenCall> call = dispatch_call(setting, catalog.device(*setting.device), false);
+  if (!call) return;
+  const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
+  if (choice.refusal) {
+    const NattenRefusal& refusal = *choice.refusal;
+    throw InvalidParameter(refusal.parameter, refusal.value, refusal.accepted + " (NATTEN: " + refusal.rule + ")",
+                           refusal.nearest);
+  }
+}
+
+}  // namespace
+
 const Backend& effective_backend(const Setting& setting, const Catalog& catalog) {
   return catalog.backend(setting.backend.value_or(kDefaultBackend));
 }
@@ -141,6 +160,7 @@ ChosenTiles choose_tiles(const Setting& setting, const Catalog& catalog, const E
     if (const std::optional<TilePair>& own = pass == Walk::kForward ? tiles.forward : tiles.backward)
       return {*own, backend.name, true};
   }
+  require_some_backend(setting, catalog);
   const std::vector<TilePair> pairs = tile_pairs(backend, tile_rank, setting.head_dim.value(), pass);
   const auto match = std::find_if(pairs.begin(), pairs.end(), [&](const TilePair& pair) {
     return (q_tile.empty() || pair.q_tile == q_tile) && (kv_tile.empty() || pair.kv_tile == kv_tile);

@@ -109,6 +109,19 @@ TEST_CASE("where every window is slower than dense attention, dense attention is
   CHECK(conclusion_of(line)["change"] == "keep dense attention, or search for more sparsity");
 }
 
+TEST_CASE("one configuration has one end-to-end speedup in advise, count and search") {
+  const Json choice = result_of("advise --preset hunyuan-video --device h200")["devices"][0]["choices"][0];
+  std::string line = " --preset hunyuan-video --device h200";
+  for (const auto& [flag, key] : {std::pair{" -w", "window"}, {" -s", "stride"}, {" --q-tile", "q_tile"},
+                                  {" --kv-tile", "kv_tile"}}) {
+    line += flag;
+    for (const Json& size : choice[key]) line += " " + size.dump();
+  }
+  const double advised = choice["e2e_speedup_time"].get<double>();
+  CHECK(result_of("count" + line)["e2e_speedup_time"].get<double>() == Approx(advised));
+  CHECK(result_of("search" + line)["candidates"][0]["e2e_speedup_time"].get<double>() == Approx(advised));
+}
+
 TEST_CASE("a wished speedup is reached, with copies") {
   const Json device = result_of(kSquare + "--speedup 3")["devices"][0];
   REQUIRE(!device["choices"].empty());

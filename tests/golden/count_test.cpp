@@ -205,7 +205,8 @@ TEST_CASE("the kernel's block has the contract's fields, forward and backward") 
 TEST_CASE("calls on a GB10 have no tiles that NATTEN 0.21.7 refuses there") {
   const std::string line =
       "count -i 64 64 -w 16 16 -n 8 -d 64 --device gb10 --q-tile 8 8 --kv-tile 16 8 --quiet --emit natten";
-  check_refused(line, {"q 8x8, kv 16x8", "tile pairs are those that cutlass-fna was compiled for"});
+  check_refused(line, {"q 8x8, kv 16x8", "tile pairs are those that cutlass-fna was compiled for",
+                       "the nearest valid value is q 8x4, kv 16x8"});
   CHECK(run(line + " --natten 0.21.6")
             .out.starts_with("# NATTEN 0.21.6 runs cutlass-fna (Q tile 8x8, KV tile 16x8)."));
   check_refused(line + " --natten 0.21.5", {"natten", "0.21.7, 0.21.6"});

@@ -45,6 +45,15 @@ TEST_CASE("the picture shows as many full and partial tiles as are counted") {
   }
 }
 
+TEST_CASE("on a cyclic axis the picture goes on at the other end") {
+  // 16 tokens in tiles of 4, window 5: each query attends to two tokens on both sides, across the seam too.
+  CHECK(picture("count -i 16 -w 5 --q-tile 4 --kv-tile 4 --cyclic") ==
+        "++.+\n"
+        "+++.\n"
+        ".+++\n"
+        "+.++\n");
+}
+
 TEST_CASE("2-D and 3-D pictures show the KV tiles of one Q tile") {
   CHECK(picture("count -i 8 8 -w 4 4 -s 4 4 --q-tile 4 4 --kv-tile 2 2 --at-q-tile 0 1") ==
         "..##\n"

@@ -1,11 +1,12 @@
 """check_calls.py NATTEN_SOURCES CALLS: puts calls to NATTEN's own Python checks, without kernels and without a GPU.
 
 CALLS holds JSON Lines of generate_calls. Calls that the library accepts must run as they were printed, on the kernel,
-tiles and schedule that it names; calls that it refuses must raise. Needs fake_torch on PYTHONPATH.
+tiles and schedule that it names, and so must lines for NATTEN's profiler; calls that it refuses must raise. Needs fake_torch on PYTHONPATH.
 """
 
 import collections
 import json
+import shlex
 import sys
 
 import torch
@@ -15,8 +16,10 @@ sys.path.insert(0, sources)
 torch.device.capability = 90  # while NATTEN is imported; each call sets its own
 
 import natten  # noqa: E402
+from natten import profiler  # noqa: E402
 from natten.backends import flex  # noqa: E402
 from natten.backends.configs import checks  # noqa: E402
+from natten.profiling_utils import profiling  # noqa: E402
 
 checks.HAS_LIBNATTEN = True  # the compiled library is only asked whether it is there
 DTYPES = {
@@ -64,6 +67,19 @@ flex.run_flex_attn = flex_kernel
 flex.get_na_flex_mask = lambda **options: options
 flex.token_permute_operation = permuted
 flex.token_unpermute_operation = unpermuted
+
+
+class Profiled(Exception):
+    """Ends the profiler after the one call that it would time."""
+
+
+def profile_once(problem, warmup_steps, **options):
+    profiling._profile_na_with_torch(problem, warmup_steps=0, **options)
+    raise Profiled
+
+
+profiler.profile_na_with_torch = profile_once
+profiler.use_kv_parallelism_in_fused_na = profiler.set_memory_usage_preference = lambda _: None
 
 
 def tensors(call):
@@ -133,6 +149,22 @@ def check_accepted(line):
     call = line["call"]
     prepare(call)
     eval(line["python"], {"natten": natten, **tensors(call)})
+    check_ran(line)
+
+
+def check_profiled(line):
+    """The profiler's own command line, but for deterministic algorithms, which it does not ask for."""
+    prepare({**line["call"], "deterministic": False})
+    sys.argv = shlex.split(line["profiler"].removeprefix("python -m "))
+    try:
+        profiler.profile(**vars(profiler.get_args()))
+    except Profiled:
+        if line["call"]["deterministic"] and line["call"]["requires_grad"]:
+            return
+        check_ran(line)
+
+
+def check_ran(line):
     kernels = [kernel_of(entry) for entry in ran if "MergeAttentions" not in entry[0]]
     expected = [line["kernel"]] + ([line["additional_kernel"]] if line["additional_kernel"] else [])
     assert [kernel for kernel, _ in kernels] == expected, (kernels, expected)
@@ -165,11 +197,14 @@ def main():
                 counts["accepted"] += 1
                 counts[f"accepted: {line['call']['compute_capability']:03d}"] += 1
                 check_accepted(line)
+                if line["profiler"]:
+                    counts["profiled"] += 1
+                    check_profiled(line)
                 if "flex_script" in line and counts["scripts"] < 400:
                     counts["scripts"] += 1
                     check_flex_script(line)
                 continue
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             failures.append((text, f"refused by NATTEN: {type(error).__name__}: {error}"))
             continue
         counts["refused"] += 1
@@ -185,8 +220,8 @@ def main():
         failures.append((text, "accepted by NATTEN"))
     for text, reason in failures[:5]:
         print(reason, text, sep="\n", end="\n\n")
-    print(f"NATTEN {natten.__version__}: {counts['accepted']} accepted calls, {counts['refused']} refused ones, "
-          f"{counts['scripts']} FlexAttention masks, {len(failures)} differences")
+    print(f"NATTEN {natten.__version__}: {counts['accepted']} accepted calls, {counts['profiled']} of them by its "
+          f"profiler too, {counts['refused']} refused ones, {counts['scripts']} FlexAttention masks, {len(failures)} differences")
     for name in sorted(counts):
         kind, _, rest = name.partition(": ")
         if kind == "accepted" and rest:

@@ -202,13 +202,23 @@ Json fields_of(const NattenCall& call) {
           {"torch_compile", call.torch_compile}};
 }
 
+/// Null for additional keys in tiles that the profiler would hand on to a dense kernel without them.
+Json profiler_line(const NattenRules& rules, const NattenCall& call) {
+  try {
+    return natten_profiler_command(rules, call);
+  } catch (const InvalidParameter&) {
+    if (call.additional_keys == 0) throw;
+    return nullptr;
+  }
+}
+
 void print_accepted(const NattenRules& rules, const NattenCall& call) {
   const NattenDispatch dispatch = dispatch_of(rules, call);
   Json line = {
       {"accepted", true},
       {"call", fields_of(call)},
       {"python", natten_python(rules, call)},
-      {"profiler", natten_profiler_command(rules, call)},
+      {"profiler", profiler_line(rules, call)},
       {"kernel", dispatch.dense_path ? fmha_name(dispatch.fmha) : to_string(dispatch.backend)},
       {"tiles", tiles_of(dispatch.dense_path ? dispatch.fmha_tiles : dispatch.tiles)},
       {"backward_tiles",

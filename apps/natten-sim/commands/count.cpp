@@ -138,12 +138,7 @@ int run_batch(const CountFlags& flags, const study::Context& context) {
 }
 
 std::string emitted(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
-  if (!flags.emit) return "";
-  // The backend that was chosen, whether or not it has these tiles: the rules say so.
-  study::Setting setting = answer.question.setting;
-  setting.backend = answer.chosen_backend;
-  return report::emitted(*flags.emit, setting, answer.forward.problem,
-                         answer.backward ? &answer.backward->problem : nullptr, context, answer.padded.get());
+  return flags.emit ? report::emitted(*flags.emit, answer, context) : "";
 }
 
 std::optional<report::Closing> closing_of(const CountFlags& flags, const CountAnswer& answer,

@@ -17,11 +17,7 @@ using study::CountQuestion;
 namespace {
 
 std::string emitted(const AnswerOf<CountQuestion, CountAnswer>& self, const std::string& kind) {
-  const CountAnswer& answer = self.answer();
-  study::Setting setting = answer.question.setting;
-  setting.backend = answer.chosen_backend;  // whether or not it has these tiles: NATTEN's rules say so
-  return report::emitted(parse_name<report::EmitKind>(kind, "kind"), setting, answer.forward.problem,
-                         answer.backward ? &answer.backward->problem : nullptr, self.context());
+  return report::emitted(parse_name<report::EmitKind>(kind, "kind"), self.answer(), self.context());
 }
 
 /// Counts of boxes are closed forms of O(longest axis); a preset may bring anything.

@@ -91,6 +91,7 @@ TEST_CASE("tile pairs, schedules and GEMM shapes are those that a device has") {
   REQUIRE_FALSE(refusal_of(rules(), call));
   call.compute_capability = 86;
   REQUIRE(refused(call).parameter == "q_tile_shape, kv_tile_shape");
+  REQUIRE(refused(call).nearest == "q 8x4, kv 8x16");  // half of one axis; the first of several as near
 }
 
 TEST_CASE("defaults are NATTEN's own, not the first of a list") {

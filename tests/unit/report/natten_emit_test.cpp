@@ -41,7 +41,7 @@ TEST_CASE("calls are printed for Python, the profiler and programs") {
       natten_profiler_command(rules(), call) ==
       "python -m natten.profiler -i 256 256 -w 80 80 -s 16 16 -c '' 1 -b 1 -n 24 -d 128 --dtype bf16 "
       "--backprop --add-kv 512 --q-tile 16 8 --kv-tile 16 8 --backward-q-tile 8 8 --backward-kv-tile 8 16 "
-      "--schedule pp");
+      "--schedule pp");  // hopper-fmha gets tiles of 128/128, of 64/128 backward, and that schedule
   REQUIRE(
       natten_path_note(rules(), call) ==
       "NATTEN 0.21.7 runs hopper-fna (Q tile 16x8, KV tile 16x8, schedule pp; backward Q tile 8x8, KV tile "
@@ -56,6 +56,27 @@ TEST_CASE("calls are printed for Python, the profiler and programs") {
   call.window = {1, 1};
   REQUIRE_THROWS_AS(natten_python(rules(), call), InvalidParameter);
   REQUIRE_THROWS_AS(natten_json(rules(), call), InvalidParameter);
+}
+
+// profiler.py: q_tile_size = math.prod(q_tile), and the schedule, are attention_kwargs of the same call.
+TEST_CASE("the profiler is not given tiles that it would hand on to a dense kernel without them") {
+  NattenCall call = flux_on_h100();
+  call.backend = NattenBackend::kCutlassFna;
+  call.tiles = TilePair{{8, 8}, {8, 8}};
+  const std::string flux = "python -m natten.profiler -i 256 256 -w 80 80 -s 16 16 -b 1 -n 24 -d 128 --dtype bf16";
+  CHECK(natten_profiler_command(rules(), call) == flux + " --backend cutlass-fna --q-tile 8 8 --kv-tile 8 8");
+  call.additional_keys = 512;  // hopper-fmha has no tiles of 64/64; those of cutlass-fna are its default
+  CHECK(natten_profiler_command(rules(), call) == flux + " --add-kv 512 --backend cutlass-fna");
+  call.tiles = TilePair{{4, 16}, {4, 16}};
+  CHECK_THROWS_AS(natten_profiler_command(rules(), call), InvalidParameter);
+  CHECK_FALSE(natten_python(rules(), call).empty());
+  call.additional_keys = 0;
+  call.window = call.input;  // hopper-fmha alone
+  call.backend = NattenBackend::kHopperFna;
+  call.kernel_schedule = "pp";
+  call.tiles = TilePair{{16, 8}, {16, 8}};
+  CHECK(natten_profiler_command(rules(), call) ==
+        "python -m natten.profiler -i 256 256 -w 256 256 -s 16 16 -b 1 -n 24 -d 128 --dtype bf16");
 }
 
 TEST_CASE("around cyclic axes the call is of the padded layout, and the padding's outputs are left out") {

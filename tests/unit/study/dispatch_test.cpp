@@ -129,6 +129,54 @@ TEST_CASE("types that no backend of the device runs stay an error of its own") {
   CHECK_THROWS_AS(study::count(question, study::default_context()), InvalidParameter);
 }
 
+// functional.py: is_self_attention() comes before `backend or choose_backend(..)`, and attention() is not told of it.
+TEST_CASE("with a window over the whole input no named backend runs, and the answer says so") {
+  study::CountQuestion question = question_on("h100");
+  question.window = question.setting.input;
+  study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+  CHECK(study::name_of(kernel.forward->attention) == std::string("hopper-fmha"));
+  CHECK(kernel.unused_backend == NattenBackend::kHopperFna);  // that of smaller windows
+  for (const auto backend : {NattenBackend::kHopperFna, NattenBackend::kCutlassFna, NattenBackend::kBlackwellFna}) {
+    question.setting.backend = to_string(backend);
+    kernel = study::count(question, study::default_context()).kernel;
+    CHECK(study::name_of(kernel.forward->attention) == std::string("hopper-fmha"));
+    CHECK(kernel.unused_backend == backend);
+  }
+  question.window = {64, 63};
+  question.setting.backend = "cutlass-fna";
+  kernel = study::count(question, study::default_context()).kernel;
+  CHECK(study::name_of(kernel.forward->attention) == std::string("cutlass-fna"));
+  CHECK_FALSE(kernel.unused_backend);
+}
+
+TEST_CASE("a dense kernel is chosen among dense kernels, with the reason of the one that was left out") {
+  study::CountQuestion question = question_on("h100");
+  question.window = question.setting.input;
+  question.setting.head_dim = 80;
+  const study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+  CHECK(study::name_of(kernel.forward->attention) == std::string("cutlass-fmha"));
+  REQUIRE(kernel.passed_over.size() == 1);
+  CHECK(kernel.passed_over[0].refusal.rule == "hopper-fmha runs some head dims only");
+}
+
+// 60 is no multiple of 8, and no power of two.
+TEST_CASE("a head dim that no backend runs is refused in NATTEN's words") {
+  for (const char* device : {"h100", "b200", "a100"}) {
+    study::CountQuestion question = question_on(device);
+    question.setting.head_dim = 60;
+    std::string words;
+    try {
+      const study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+      REQUIRE(kernel.refusal);
+      words = kernel.refusal->rule;
+    } catch (const InvalidParameter& error) {
+      words = error.what();
+    }
+    INFO(words);
+    CHECK(words.find("no backend runs this call; the last one tried: flex-fna") != std::string::npos);
+  }
+}
+
 TEST_CASE("a search on a device has the tiles of the backend that NATTEN chooses") {
   study::SearchQuestion question;
   question.setting = question_on("h100").setting;

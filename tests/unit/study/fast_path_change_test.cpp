@@ -1,5 +1,8 @@
+#include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/study/count.hpp>
 
+#include "../../random.hpp"
+#include "../../random_values.hpp"
 #include "catch.hpp"
 
 namespace fast_path_change_test {
@@ -49,6 +52,144 @@ TEST_CASE("another KV tile that the backend has is told first") {
   const auto change = study::count(question, study::default_context()).fast_path_change;
   REQUIRE(change);
   CHECK(change->kv_tile == Extents{8, 16});
+}
+
+TEST_CASE("a pair that differs in both tiles is told before strides and windows") {
+  // A window of 18 frames is no multiple of 4, but of 2; the published run in tiles of 2x8x8 masks nothing.
+  study::CountQuestion question;
+  question.setting.preset = "hunyuan-video";
+  question.setting.device = "h100";
+  question.window = {18, 24, 24};
+  question.stride = {16, 8, 8};
+  const auto change = study::count(question, study::default_context()).fast_path_change;
+  REQUIRE(change);
+  CHECK(change->q_tile == Extents{2, 8, 8});
+  CHECK(change->kv_tile == Extents{2, 8, 8});
+  CHECK(change->stride.empty());
+  CHECK(change->window.empty());
+}
+
+TEST_CASE("the nearest stride that misses nothing may be the third multiple of the Q tile") {
+  // Tiles of 128 and a window of 512: 256 - 128/2 is no multiple of 128, 256 - 256/2 is one.
+  study::CountQuestion question;
+  question.setting.device = "h100";
+  question.setting.head_dim = 128;
+  question.setting.input = {4096};
+  question.window = {512};
+  question.stride = {60};
+  const auto change = study::count(question, study::default_context()).fast_path_change;
+  REQUIRE(change);
+  CHECK(change->stride == Extents{256});
+}
+
+TEST_CASE("tiles that NATTEN does not have on the device are not told") {
+  // 64x128 tiles of cutlass-fna run on a GB10 in 0.21.6 alone, where no pair with KV tiles of 64 tokens helps.
+  study::CountQuestion question;
+  question.setting.device = "gb10";
+  question.setting.input = {64, 64};
+  question.window = {16, 16};
+  question.stride = {8, 8};
+  question.q_tile = question.kv_tile = {8, 8};
+  for (const char* release : {"0.21.6", "0.21.7"}) {
+    question.setting.natten = release;
+    const study::CountAnswer answer = study::count(question, study::default_context());
+    if (!answer.fast_path_change) continue;
+    study::CountQuestion changed = question;
+    if (!answer.fast_path_change->q_tile.empty()) changed.q_tile = answer.fast_path_change->q_tile;
+    if (!answer.fast_path_change->kv_tile.empty()) changed.kv_tile = answer.fast_path_change->kv_tile;
+    CHECK_FALSE(study::count(changed, study::default_context()).kernel.refusal);
+  }
+}
+
+/// A question whose strides and windows are often multiples of tiles.
+study::CountQuestion random_question(natten_sim::test::RandomValues& random) {
+  study::CountQuestion question;
+  const char* devices[] = {"h100", "b200", "a100", "gb10"};
+  question.setting.device = devices[random.whole(0, 3)];
+  question.setting.head_dim = random.whole(0, 1) == 0 ? 64 : 128;
+  const std::int64_t rank = random.whole(1, 3);
+  for (std::int64_t axis = 0; axis < rank; ++axis) {
+    const std::int64_t unit = random.whole(0, 2) == 0 ? 1 : rank == 1 ? 64 : 8;
+    const std::int64_t length = unit * random.whole(4, 12);
+    const std::int64_t window = unit * random.whole((unit == 1) + 1, length / unit - 1);
+    question.setting.input.push_back(length);
+    question.window.push_back(window);
+    question.stride.push_back(random.whole(0, 1) == 0 ? std::min(unit, window) : random.whole(1, window));
+  }
+  return question;
+}
+
+study::CountQuestion changed(study::CountQuestion question, const FastPathChange& change) {
+  if (!change.q_tile.empty()) question.q_tile = change.q_tile;
+  if (!change.kv_tile.empty()) question.kv_tile = change.kv_tile;
+  if (!change.stride.empty()) question.stride = change.stride;
+  if (!change.window.empty()) question.window = change.window;
+  return question;
+}
+
+/// Whether any pair that NATTEN accepts for the call would do.
+bool some_pair_would(const study::CountAnswer& answer, const Catalog& catalog) {
+  const NattenRules& rules = catalog.natten_release({});
+  TilingProblem problem = answer.forward.problem;
+  NattenCall call = *answer.kernel.call;
+  call.kernel_schedule.clear();
+  for (const BackendTiles& entry : rules.of(*call.backend).forward) {
+    if (entry.tiles.q_tile.rank() != call.input.rank()) continue;
+    call.tiles = problem.tiles = entry.tiles;
+    if (!refusal_of(rules, call) && natten_fast_path(problem)) return true;
+  }
+  return false;
+}
+
+/// Whether any stride on one axis would do.
+bool some_stride_would(const TilingProblem& problem) {
+  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
+    TilingProblem other = problem;
+    for (std::int64_t stride = 1; stride <= problem.mask[axis].window; ++stride) {
+      other.mask[axis].stride = stride;
+      if (natten_fast_path(other)) return true;
+    }
+  }
+  return false;
+}
+
+TEST_CASE("what is told holds when it is asked again, and nothing is told where no pair and no stride would do") {
+  const study::Context context = study::default_context();
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  natten_sim::test::RandomValues random(seed);
+  int tiles = 0, pairs = 0, strides = 0, windows = 0, none = 0;
+  for (int round = 0; round < 600; ++round) {
+    const study::CountQuestion question = random_question(random);
+    const study::CountAnswer answer = study::count(question, context);
+    if (!answer.kernel.forward || answer.kernel.forward->dense_path || answer.forward.natten_fast_path) continue;
+    CAPTURE(*question.setting.device, to_string(question.setting.input), to_string(question.window),
+            to_string(question.stride));
+    if (!answer.fast_path_change) {
+      CHECK_FALSE(some_pair_would(answer, context.catalog));
+      CHECK_FALSE(some_stride_would(answer.forward.problem));
+      ++none;
+      continue;
+    }
+    const FastPathChange& change = *answer.fast_path_change;
+    const study::CountAnswer again = study::count(changed(question, change), context);
+    CHECK(again.forward.natten_fast_path);
+    CHECK_FALSE(again.kernel.refusal);
+    REQUIRE(again.kernel.forward);
+    CHECK(again.kernel.forward->natten_fast_path);
+    const bool of_tiles = !change.q_tile.empty() || !change.kv_tile.empty();
+    CHECK(int{of_tiles} + int{!change.stride.empty()} + int{!change.window.empty()} == 1);
+    if (!of_tiles) CHECK_FALSE(some_pair_would(answer, context.catalog));
+    pairs += !change.q_tile.empty() && !change.kv_tile.empty();
+    tiles += of_tiles;
+    strides += !change.stride.empty();
+    windows += !change.window.empty();
+  }
+  CHECK(pairs > 0);
+  CHECK(tiles > 0);
+  CHECK(strides > 0);
+  CHECK(windows > 0);
+  CHECK(none > 0);
 }
 
 }  // namespace fast_path_change_test

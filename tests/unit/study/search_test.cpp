@@ -190,6 +190,7 @@ TEST_CASE("a smallest speedup holds for the speedup that the objective names") {
   question.setting.preset = "flux1-dev-4k";
   question.constraints.sparsity = SparsityRange{0.8, 0.9};
   question.constraints.min_speedup = 1.7;
+  question.setting.dense_steps = study::StepRatio{0, 28};
   question.objective = Objective::kEndToEnd;
   question.top = 1000;
   const SearchAnswer fast = search_of(question);

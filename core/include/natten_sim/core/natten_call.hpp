@@ -69,6 +69,10 @@ struct BackendChoice {
 /// Tiles and window do not matter, nor does `call.backend`.
 [[nodiscard]] BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call);
 
+/// The family of the dense kernel that `choose_fmha_backend` takes, and the configuration checks of that kernel:
+/// for a window that covers the input, `causal` if its one axis is, and for additional keys.
+[[nodiscard]] BackendChoice choose_dense_backend(const NattenRules& rules, const NattenCall& call, bool causal);
+
 /// What NATTEN does with an accepted call.
 struct NattenDispatch {
   NattenBackend backend = NattenBackend::kHopperFna;  ///< the family of the kernel that runs
@@ -92,5 +96,10 @@ struct NattenVerdict {
 
 /// @throws InvalidParameter when NATTEN refuses the call.
 [[nodiscard]] NattenDispatch dispatch_of(const NattenRules& rules, const NattenCall& call);
+
+/// `call` as NATTEN's profiler is asked for it. The profiler gives the products of the tiles and the kernel schedule
+/// to the dense kernel too. So they are left out where that is all that runs, and with additional keys where they
+/// are the defaults. @throws InvalidParameter if NATTEN refuses the call, or the dense kernel what is left.
+[[nodiscard]] NattenCall profiler_call(const NattenRules& rules, const NattenCall& call);
 
 }  // namespace natten_sim

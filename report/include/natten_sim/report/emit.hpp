@@ -26,6 +26,9 @@ enum class EmitKind {
                                   const TilingProblem* backward, const study::Context& context,
                                   const study::CountAnswer* padded = nullptr);
 
+/// Of a count, by the backend that was chosen, whether or not it has the count's tiles: NATTEN's rules say so.
+[[nodiscard]] std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study::Context& context);
+
 /// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts),
 /// `block_mask` or `natten_json` (objects).
 void add_emitted(EmitKind kind, const std::string& text, Json& result);

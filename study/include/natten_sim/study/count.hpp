@@ -39,9 +39,9 @@ struct CountQuestion {
   std::optional<double> mask_cost;                ///< as in TimeQuestion
 };
 
-/// One change with which NATTEN would mask nothing: the member that is not empty.
+/// One change with which NATTEN would mask nothing: the member that is not empty, or both tiles.
 struct FastPathChange {
-  Extents kv_tile, q_tile;  ///< another shape that the backend has with the other tile
+  Extents kv_tile, q_tile;  ///< of another pair that NATTEN accepts; empty: the tile stays
   Extents stride, window;   ///< differs on one axis
 };
 

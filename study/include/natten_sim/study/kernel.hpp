@@ -71,6 +71,8 @@ struct KernelAnswer {
   std::optional<NattenRefusal> refusal;  ///< why NATTEN raises on the call
   /// Backends made for the setting's device that NATTEN tries before that of the call, and why it left them.
   std::vector<PassedOverBackend> passed_over;
+  /// The call's, named or chosen, where the window covers the input: a dense kernel runs in its place.
+  std::optional<NattenBackend> unused_backend;
   /// None for a refused call; but if its tiles alone are refused, what kernels with such tiles would do.
   std::optional<KernelPass> forward, backward;
   /// Of the forward pass, when the attention share is known; none with a time: CountAnswer has that ratio.
@@ -85,6 +87,7 @@ struct KernelQuestion {
   const TilingProblem* backward = nullptr;  ///< with its count: the backward pass is asked for too
   const TileCount* backward_count = nullptr;
   PerAxis<AxisCount> forward_axes = {}, backward_axes = {};  ///< of these counts, where they are known
+  bool backend_named = false;  ///< the setting's backend is the user's choice, not the device's
 };
 
 /// Mask, sizes and element type as a call, without backend and tiles. With `backward`, gradients are

@@ -37,7 +37,7 @@ struct Setting {
   bool deterministic = false;                  ///< PyTorch's deterministic algorithms are on
   /// Attention's share of the end-to-end time, 0..1; none: the preset's.
   std::optional<double> attention_share;
-  std::optional<StepRatio> dense_steps;  ///< steps that keep dense attention; none: 0 of the preset's steps
+  std::optional<StepRatio> dense_steps;  ///< steps that keep dense attention; none: the preset's
 };
 
 /// The backend whose tile shapes are taken when neither a backend nor a device is named.
@@ -174,7 +174,7 @@ void describe_workload(Members& members) {
                .echo = Echo::kWhenSet});
   members.add("dense_steps", &Setting::dense_steps,
               {.value = "K/N",
-               .help = "K of N steps keep dense attention, for end-to-end speedups [none]",
+               .help = "K of N steps keep dense attention, for end-to-end speedups [the preset's]",
                .echo = Echo::kWhenSet});
 }
 

@@ -3,3 +3,7 @@ def sigmoid(tensor):
 
 
 logsigmoid = sigmoid
+
+
+def scaled_dot_product_attention(*_, **__):
+    raise NotImplementedError("kernels are not run")

@@ -1,1 +1,2 @@
 
+SDPBackend = sdpa_kernel = None  # of the profiler for PyTorch's own kernels
