@@ -16,7 +16,7 @@ bool holds_with(TilingProblem problem, const TilePair& tiles) {
   return natten_fast_path(problem);
 }
 
-/// Of tiles that NATTEN was compiled for, 16 are enough.
+/// At most so many multiples of a Q tile are tried on either side: odd tiles may have a long period.
 constexpr std::int64_t kMostMultiples = 64;
 
 bool equal_sizes(const TilePair& a, const TilePair& b) {

@@ -4,7 +4,7 @@
 
 namespace natten_sim::report {
 
-/// Of a window for every head: the answer has a choice.
+/// The closing of an answer that gives every head its window. Requires `answer.choice`.
 [[nodiscard]] Closing closing_of_choice(const study::SearchAnswer& answer);
 
 }  // namespace natten_sim::report

@@ -26,7 +26,7 @@ enum class EmitKind {
                                   const TilingProblem* backward, const study::Context& context,
                                   const study::CountAnswer* padded = nullptr);
 
-/// Of a count, by the backend that was chosen, whether or not it has the count's tiles: NATTEN's rules say so.
+/// What runs a count on the backend that was chosen. If that lacks the count's tiles, NATTEN's rules refuse them.
 [[nodiscard]] std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study::Context& context);
 
 /// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts),
