@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
 
 namespace natten_sim::study {
@@ -15,9 +16,6 @@ bool holds_with(TilingProblem problem, const TilePair& tiles) {
   problem.tiles = tiles;
   return natten_fast_path(problem);
 }
-
-/// At most so many multiples of a Q tile are tried on either side: odd tiles may have a long period.
-constexpr std::int64_t kMostMultiples = 64;
 
 bool equal_sizes(const TilePair& a, const TilePair& b) {
   return product(a.q_tile, "q_tile") == product(b.q_tile, "q_tile") &&
@@ -73,13 +71,62 @@ std::optional<std::int64_t> value_that_holds(const TilingProblem& problem, std::
   return std::nullopt;
 }
 
+/// Adds the strides around `now` that `q_tile` divides and that are `residue` modulo `modulus`: the largest one up to it,
+/// and the next.
+void add_around(std::int64_t now, std::int64_t q_tile, std::int64_t residue, std::int64_t modulus,
+                std::vector<std::int64_t>& near) {
+  const std::int64_t common = std::gcd(q_tile, modulus);
+  if (residue % common != 0) return;
+  const std::int64_t steps = modulus / common;
+  // q_tile / common has an inverse modulo `steps`, by Euclid's algorithm.
+  std::int64_t inverse = 0, next = 1, rest = steps, divisor = q_tile / common % steps;
+  while (divisor != 0) {
+    const std::int64_t quotient = rest / divisor;
+    inverse = std::exchange(next, inverse - quotient * next);
+    rest = std::exchange(divisor, rest - quotient * divisor);
+  }
+  const Int128 period = Int128{steps} * q_tile;
+  const Int128 first = Int128{residue / common % steps} * ((inverse + steps) % steps) % steps * q_tile;
+  const Int128 below = now - ((now - first) % period + period) % period;
+  for (const Int128 stride : {below, below + period}) {
+    if (stride >= 1 && stride <= kMaxAxisLength) near.push_back(static_cast<std::int64_t>(stride));
+  }
+}
+
+/// Divisors of `length` up to `most`.
+void add_divisors(std::int64_t length, std::int64_t most, std::vector<std::int64_t>& near) {
+  for (std::int64_t divisor = 1; divisor <= most && divisor <= length / divisor; ++divisor) {
+    if (length % divisor == 0) near.insert(near.end(), {divisor, length / divisor});
+  }
+}
+
+/// Strides, the nearest first, among which is the nearest that makes the axis block-sparse, if any does. Such a stride
+/// is a multiple of the Q tile. Its half equals the window's modulo a KV tile, so it is 2 (w / 2) or 1 more modulo two
+/// KV tiles; or it is half the axis or more, with two windows, one at each end. Where KV tiles do not divide the axis, the
+/// stride does. Cost: the root of the length, or the window if that is smaller.
+std::vector<std::int64_t> strides_near(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile) {
+  std::vector<std::int64_t> near;
+  if (axis.window % kv_tile != 0 || q_tile > axis.window) return near;
+  const std::int64_t now = axis.stride, twice = axis.window / 2 * 2;
+  for (const std::int64_t stride : {twice, twice + 1})
+    add_around(now, q_tile, stride % (2 * kv_tile), 2 * kv_tile, near);
+  for (const std::int64_t residue : {std::int64_t{0}, axis.dilation - 1}) {
+    const std::int64_t length = residue_class(axis, residue).length;
+    const std::int64_t half = std::max(ceil_divide(length, 2), now);
+    near.insert(near.end(), {half / q_tile * q_tile, ceil_divide(half, q_tile) * q_tile});
+    if (length != axis.window && length % kv_tile != 0) add_divisors(length, axis.window, near);
+  }
+  const auto distance = [&](std::int64_t stride) { return std::abs(stride - now); };
+  std::sort(near.begin(), near.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::pair{distance(a), a} < std::pair{distance(b), b};
+  });
+  return near;
+}
+
 std::optional<FastPathChange> other_stride(const TilingProblem& problem) {
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
-    // Halves of strides count modulo a KV tile: after this period nothing is new but what divides the axis.
-    const std::int64_t q_tile = problem.tiles.q_tile[axis], kv_tile = problem.tiles.kv_tile[axis];
-    const std::int64_t period = std::min(2 * kv_tile / std::gcd(q_tile, 2 * kv_tile), kMostMultiples);
     const std::vector<std::int64_t> near =
-        multiples_near(problem.mask[axis].stride, q_tile, period * q_tile);
+        strides_near(problem.mask[axis], problem.tiles.q_tile[axis], problem.tiles.kv_tile[axis]);
     if (const auto stride = value_that_holds(problem, axis, &AxisMask::stride, near)) {
       FastPathChange change{.stride = stride_of(problem.mask)};
       change.stride[axis] = *stride;

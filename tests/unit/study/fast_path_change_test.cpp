@@ -1,3 +1,6 @@
+#include <cstdlib>
+
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/study/count.hpp>
 
@@ -80,6 +83,65 @@ TEST_CASE("the nearest stride that misses nothing may be the third multiple of t
   const auto change = study::count(question, study::default_context()).fast_path_change;
   REQUIRE(change);
   CHECK(change->stride == Extents{256});
+}
+
+/// The change for one axis in tiles that NATTEN lacks; its own, of 32 keys or more, have to divide the window too.
+std::optional<FastPathChange> change_in(const AxisMask& axis, std::int64_t q_tile, std::int64_t kv_tile) {
+  study::CountQuestion question;
+  question.setting.device = "h100";
+  question.setting.input = {axis.length};
+  question.window = {axis.window};
+  question.stride = {axis.stride};
+  question.dilation = {axis.dilation};
+  question.q_tile = {q_tile};
+  question.kv_tile = {kv_tile};
+  static const study::Context context = study::default_context();
+  return study::count(question, context).fast_path_change;
+}
+
+TEST_CASE("a stride is found however far the period of a tile's halves reaches") {
+  // Half of 402 is 201, half of the stride has to be a multiple of 201: strides 0, 1, 402, 403 and so on.
+  const auto change = change_in({.length = 804, .window = 402, .stride = 201}, 1, 201);
+  REQUIRE(change);
+  CHECK(change->stride == Extents{1});  // 200 off; 402 is 201 off
+}
+
+TEST_CASE("the stride that is told is the nearest of all that would do, in tiles of any size") {
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("NATTEN_SIM_SEED=" << seed);
+  natten_sim::test::RandomValues random(seed);
+  int told = 0, far = 0, none = 0;
+  for (int round = 0; round < 1'500; ++round) {
+    const std::int64_t kv_tile = random.whole(1, 30), q_tile = random.whole(1, 12), dilation = random.whole(1, 3);
+    const std::int64_t window = kv_tile * random.whole(1, 12);
+    std::int64_t length = window + random.whole(1, 2 * window);
+    if (random.whole(0, 1) == 0) length = ceil_divide(length, kv_tile) * kv_tile;
+    length = length * dilation + random.whole(0, dilation - 1);
+    if (window < 2 || window % 32 == 0) continue;
+    const AxisMask axis{.length = length, .window = window, .stride = random.whole(1, window), .dilation = dilation};
+    TilingProblem problem{.mask = {axis}, .tiles = {{q_tile}, {kv_tile}}};
+    if (natten_fast_path(problem)) continue;
+    std::optional<std::int64_t> nearest;
+    for (std::int64_t stride = 1; stride <= window; ++stride) {
+      problem.mask[0].stride = stride;
+      if (!natten_fast_path(problem)) continue;
+      if (!nearest || std::abs(stride - axis.stride) < std::abs(*nearest - axis.stride)) nearest = stride;
+    }
+    const auto change = change_in(axis, q_tile, kv_tile);
+    CAPTURE(axis.length, axis.window, axis.stride, axis.dilation, q_tile, kv_tile, nearest.value_or(0));
+    if (!nearest) {
+      CHECK((!change || change->stride.empty()));
+      ++none;
+      continue;
+    }
+    REQUIRE(change);
+    REQUIRE(change->stride == Extents{*nearest});
+    ++told;
+    far += std::abs(*nearest - axis.stride) > 2 * kv_tile * q_tile;
+  }
+  CHECK(told > 100);
+  CHECK(far > 10);
+  CHECK(none > 100);
 }
 
 TEST_CASE("tiles that NATTEN does not have on the device are not told") {
