@@ -16,21 +16,6 @@ PerAxis<bool> causal_of_call(const NattenCall& call) {
   return call.causal.empty() ? PerAxis<bool>(call.input.rank(), false) : call.causal;
 }
 
-template <typename T, typename Format>
-std::string python_tuple(const PerAxis<T>& values, const Format& format) {
-  std::string text;
-  for (const T& value : values) text += (text.empty() ? "" : ", ") + format(value);
-  return "(" + text + (values.rank() == 1 ? ",)" : ")");
-}
-
-std::string tuple(const Extents& values) {
-  return python_tuple(values, [](std::int64_t value) { return std::to_string(value); });
-}
-
-std::string truths(const PerAxis<bool>& values) {
-  return python_tuple(values, [](bool value) { return std::string(value ? "True" : "False"); });
-}
-
 std::string spaced(const Extents& values) {
   std::string text;
   for (const std::int64_t value : values) text += " " + std::to_string(value);
@@ -85,22 +70,32 @@ std::string flex_mask(bool cyclic) {
 
 }  // namespace
 
+std::string python_tuple(const Extents& values) {
+  return fmt::format("({}{})", fmt::join(values, ", "), values.rank() == 1 ? "," : "");
+}
+
+std::string python_tuple(const PerAxis<bool>& values) {
+  std::string text;
+  for (const bool value : values) text += std::string(text.empty() ? "" : ", ") + (value ? "True" : "False");
+  return "(" + text + (values.rank() == 1 ? ",)" : ")");
+}
+
 std::string natten_python(const NattenRules& rules, const NattenCall& call) {
   require_accepted(rules, call);
   const std::size_t rank = call.input.rank();
   std::string text =
-      "natten.na" + std::to_string(rank) + "d(query, key, value, kernel_size=" + tuple(call.window) +
-      ", stride=" + tuple(ones_unless(call.stride, rank)) +
-      ", dilation=" + tuple(ones_unless(call.dilation, rank)) + ", is_causal=" + truths(causal_of_call(call));
+      "natten.na" + std::to_string(rank) + "d(query, key, value, kernel_size=" + python_tuple(call.window) +
+      ", stride=" + python_tuple(ones_unless(call.stride, rank)) +
+      ", dilation=" + python_tuple(ones_unless(call.dilation, rank)) + ", is_causal=" + python_tuple(causal_of_call(call));
   if (call.additional_keys > 0)
     text += ", additional_keys=additional_keys, additional_values=additional_values";
   if (call.backend) text += std::string(", backend=\"") + to_string(*call.backend) + "\"";
   if (call.tiles) {
-    text += ", q_tile_shape=" + tuple(call.tiles->q_tile) + ", kv_tile_shape=" + tuple(call.tiles->kv_tile);
+    text += ", q_tile_shape=" + python_tuple(call.tiles->q_tile) + ", kv_tile_shape=" + python_tuple(call.tiles->kv_tile);
   }
   if (call.backward_tiles) {
-    text += ", backward_q_tile_shape=" + tuple(call.backward_tiles->q_tile) +
-            ", backward_kv_tile_shape=" + tuple(call.backward_tiles->kv_tile);
+    text += ", backward_q_tile_shape=" + python_tuple(call.backward_tiles->q_tile) +
+            ", backward_kv_tile_shape=" + python_tuple(call.backward_tiles->kv_tile);
   }
   if (!call.kernel_schedule.empty()) text += ", kernel_schedule=\"" + call.kernel_schedule + "\"";
   if (call.torch_compile) text += ", torch_compile=True";
@@ -160,6 +155,9 @@ std::string natten_profiler_command(const NattenRules& rules, const NattenCall& 
             spaced(call.backward_tiles->kv_tile);
   }
   if (!call.kernel_schedule.empty()) text += " --schedule " + call.kernel_schedule;
+  const NattenDispatch dispatch = dispatch_of(rules, asked);
+  if (!dispatch.dense_path && dispatch.backend == NattenBackend::kBlackwellFna)
+    text += " --persistent";  // as na1d() to na3d() do by default; dense kernels are never told
   if (call.torch_compile) text += " --compile";
   return text;
 }
@@ -246,10 +244,10 @@ std::string flex_attention_script(const NattenCall& call, const PerAxis<bool>& c
   std::string text =
       "import math\n\nimport torch\nfrom torch.nn.attention.flex_attention import "
       "create_block_mask, flex_attention\n\n";
-  text += "layout, window, stride = " + tuple(input_of(mask)) + ", " + tuple(window_of(mask)) + ", " +
-          tuple(stride_of(mask)) + "\n";
-  text += "dilation, causal = " + tuple(dilation_of(mask)) + ", " + truths(causal_of(mask)) + "\n";
-  if (has_cycle(mask)) text += "cyclic = " + truths(cyclic_of(mask)) + "\n";
+  text += "layout, window, stride = " + python_tuple(input_of(mask)) + ", " + python_tuple(window_of(mask)) + ", " +
+          python_tuple(stride_of(mask)) + "\n";
+  text += "dilation, causal = " + python_tuple(dilation_of(mask)) + ", " + python_tuple(causal_of(mask)) + "\n";
+  if (has_cycle(mask)) text += "cyclic = " + python_tuple(cyclic_of(mask)) + "\n";
   text += "batch, heads, heads_kv, dim, dim_value = " + std::to_string(call.batch) + ", " +
           std::to_string(call.heads) + ", " + std::to_string(call.heads_kv) + ", " +
           std::to_string(call.head_dim) + ", " + std::to_string(call.head_dim_value) + "\n";

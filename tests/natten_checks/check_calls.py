@@ -138,6 +138,7 @@ def configuration(kernel, arguments):
         return None, None, ""
     position = {"hopper-fna": 8, "blackwell-fna": 8, "cutlass-fna": 8}.get(kernel, 5)
     forward, backward = arguments[position], arguments[position + 1]
+    assert kernel != "blackwell-fna" or arguments[position + 2] is True, "not persistent, which calls are by default"
     schedule = ""
     if kernel.startswith("hopper"):
         forward, schedule = forward[0], SCHEDULES[forward[1].name]

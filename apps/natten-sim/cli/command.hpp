@@ -112,6 +112,7 @@ struct Command {
   std::string notes;                  ///< paragraphs for --help; a line that begins with a space stands as it is
   std::string exit_codes;
   std::vector<OptionSpec> options;
+  std::vector<std::string> without_effect = {};  ///< flags of NATTEN's profiler that are read and change no answer
   std::vector<OptionSpec> keys;  ///< of `input`, which no option of the command line sets
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::function<Json()> input_schema;  ///< JSON Schema of the `input` of --json

@@ -58,6 +58,9 @@ void read_underscores(const Command& command, std::string& word) {
 
 std::vector<std::string> respelled(const Command& command, std::vector<std::string> words,
                                    std::vector<std::string>& notes) {
+  std::erase_if(words, [&](const std::string& word) {
+    return std::find(command.without_effect.begin(), command.without_effect.end(), word) != command.without_effect.end();
+  });
   for (std::string& word : words) read_underscores(command, word);
   join_booleans(command, words);
   for (std::size_t i = 0; i < words.size(); ++i) {

@@ -240,6 +240,7 @@ Command count_command() {
                       "natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --ascii",
                       "natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8 --json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";
+  command.without_effect = {"--persistent"};  // counts and times are of kernels as NATTEN's calls run them
   bind(command, count_rows().essentials({"preset", "input", "device", "window", "stride", "q-tile", "kv-tile", "heads", "dim", "backprop", "emit", "json"}), run_count);
   return command;
 }

@@ -79,6 +79,27 @@ TEST_CASE("the profiler is not given tiles that it would hand on to a dense kern
         "python -m natten.profiler -i 256 256 -w 256 256 -s 16 16 -b 1 -n 24 -d 128 --dtype bf16");
 }
 
+// profiler.py: --persistent is a store_true that becomes run_persistent_kernel of the neighborhood's kernel alone;
+// functional.py: run_persistent_kernel of na2d() and of attention() is True.
+TEST_CASE("the profiler is told to run blackwell-fna persistently, as a call does by itself") {
+  const auto persistent = [](const NattenCall& call) {
+    return natten_profiler_command(rules(), call).find(" --persistent") != std::string::npos;
+  };
+  NattenCall call = flux_on_h100();
+  CHECK_FALSE(persistent(call));
+  call.compute_capability = 100;
+  CHECK(persistent(call));
+  call.backend = NattenBackend::kBlackwellFna;
+  call.additional_keys = 512;
+  CHECK(persistent(call));
+  call.backend = NattenBackend::kCutlassFna;
+  call.additional_keys = 0;
+  CHECK_FALSE(persistent(call));
+  call.backend = std::nullopt;
+  call.window = call.input;  // blackwell-fmha alone
+  CHECK_FALSE(persistent(call));
+}
+
 TEST_CASE("around cyclic axes the call is of the padded layout, and the padding's outputs are left out") {
   NattenCall call = flux_on_h100();
   const NeighborhoodMask cyclic =

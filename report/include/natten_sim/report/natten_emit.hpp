@@ -11,6 +11,10 @@ namespace natten_sim::report {
 
 /// The Python call, `natten.na2d(query, key, value, kernel_size=(8, 8), ..)`, in one line. Arguments that
 /// equal NATTEN's defaults are left out, but for the window, stride, dilation and causal mask.
+/// `(8, 16)`, `(4096,)`, `(False, True)`.
+[[nodiscard]] std::string python_tuple(const Extents& values);
+[[nodiscard]] std::string python_tuple(const PerAxis<bool>& values);
+
 [[nodiscard]] std::string natten_python(const NattenRules& rules, const NattenCall& call);
 
 /// What NATTEN does with the call, in one or two sentences: the kernel, its tiles, the dense path, the second
