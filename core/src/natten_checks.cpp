@@ -316,7 +316,11 @@ BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call) {
 
 BackendChoice choose_fna(const NattenRules& rules, const NattenCall& call) {
   if (!call.backend) return choose_backend(rules, call);
-  return {*call.backend, can_run_refusal(rules.of(*call.backend), call, false), {}};
+  return {*call.backend, backend_refusal(rules, call), {}};
+}
+
+std::optional<NattenRefusal> backend_refusal(const NattenRules& rules, const NattenCall& call) {
+  return can_run_refusal(rules.of(call.backend.value()), call, false);
 }
 
 BackendChoice choose_dense_backend(const NattenRules& rules, const NattenCall& call, bool causal) {

@@ -109,13 +109,9 @@ std::vector<TilePair> accepted_pairs(NattenCall call, const NattenRules& rules) 
   return pairs;
 }
 
-bool asks_cycle(const CountQuestion& question) {
-  return std::find(question.cyclic.begin(), question.cyclic.end(), true) != question.cyclic.end();
-}
-
 /// The question with the kernel that has cyclic axes, unless it names a backend for its tiles.
 CountQuestion with_kernel(CountQuestion question) {
-  if (!asks_cycle(question)) return question;
+  if (!asks_cycle(question.cyclic)) return question;
   if (question.kernel) require_cyclic_kernel(*question.kernel);
   if (!question.setting.backend) question.kernel = kCyclicKernel;
   return question;
@@ -148,9 +144,39 @@ bool asks_backward(const CountQuestion& question) {
          question.backward_q_tiling.has_value();
 }
 
+/// With a window over the input NATTEN runs a dense kernel, whatever backend is named. For one that lacks the head dims
+/// or the type: the backend that NATTEN would choose, which has tiles to count. None: the named one has tiles.
+std::optional<std::string> backend_in_place(const CountQuestion& question, const Context& context) {
+  if (!question.setting.backend || question.kernel || context.catalog.natten.empty()) return std::nullopt;
+  Setting setting = question.setting;
+  setting.device = setting.backend = std::nullopt;
+  setting = resolved(setting, context.catalog);
+  if (setting.input.empty() || !(question.window.empty() || question.window == setting.input)) return std::nullopt;
+  const Backend& named = context.catalog.backend(*question.setting.backend);
+  setting.backend = named.name;
+  setting.device = question.setting.device;
+  TilingProblem dense;
+  dense.mask = make_mask(setting.input, dense_window(setting.input, question.dilation), question.stride,
+                         question.dilation, question.causal, question.cyclic);
+  dense.kv_tiling = named.kv_tiling;
+  std::optional<NattenCall> call = natten_call_of(setting, dense, nullptr, context);
+  if (!call || !takes_dense_path(call->input, call->window, call->causal, call->additional_keys > 0)) return std::nullopt;
+  call->requires_grad = asks_backward(question);
+  setting.device = std::nullopt;  // then a call is on a device that the backend is made for
+  setting.deterministic = false;
+  NattenCall by_named = natten_call_of(setting, dense, nullptr, context).value();
+  by_named.requires_grad = call->requires_grad;
+  const NattenRules& rules = context.catalog.natten_release(setting.natten);
+  if (!backend_refusal(rules, by_named)) return std::nullopt;
+  const BackendChoice choice = choose_backend(rules, *call);
+  return choice.refusal ? std::nullopt : std::optional<std::string>(to_string(choice.backend));
+}
+
 CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCountMemo* memo) {
   CountAnswer answer;
-  const CountQuestion question = with_kernel(asked);
+  CountQuestion question = with_kernel(asked);
+  const std::optional<std::string> in_place = backend_in_place(question, context);
+  if (in_place) question.setting.backend = in_place;
   CountQuestion& full = answer.question = question;
   full.backward = asks_backward(question);
   full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog, full.backward);
@@ -158,13 +184,12 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCo
     throw InvalidParameter("input", "none",
                            mention("input") + " with one size an axis, or " + mention("preset"));
   answer.window_defaulted = question.window.empty();
-  const Extents window =
-      answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
+  const Extents window = answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
   TilingProblem problem;
   problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal,
                            question.cyclic);
   problem.tiling = question.tiling;
-  problem.kv_tiling = asks_cycle(question)
+  problem.kv_tiling = asks_cycle(question.cyclic)
                           ? question.kv_tiling.value_or(KvTiling::kStatic)
                           : effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
   const ChosenTiles chosen = chosen_tiles(full, speaks_of_natten(question), problem, context.catalog);
@@ -192,6 +217,7 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCo
                                    .backward_axes = backward.axes,
                                    .backend_named = asked.setting.backend.has_value()},
                                   context);
+  if (in_place) answer.kernel.unused_backend = parse_name<NattenBackend>(context.catalog.backend(*asked.setting.backend).name);
   if (const auto& kernel = answer.kernel.forward;
       kernel && !kernel->dense_path && kernel->attention.family != NattenBackend::kFlexFna)
     answer.fast_path_change = fast_path_change(

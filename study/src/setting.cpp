@@ -97,6 +97,8 @@ Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backw
   return result;
 }
 
+bool asks_cycle(const PerAxis<bool>& cyclic) { return std::find(cyclic.begin(), cyclic.end(), true) != cyclic.end(); }
+
 void require_cyclic_kernel(const std::string& kernel) {
   if (kernel == kCyclicKernel) return;
   throw InvalidParameter("kernel", kernel,

@@ -185,8 +185,7 @@ std::vector<RecallCandidate> recall_candidates(SearchQuestion& question, const C
   require_no(question.constraints.fully_block_sparse, "fully_block_sparse");
   require_no(question.constraints.no_padding, "no_padding");
   require_no(question.constraints.min_speedup.has_value(), "min_speedup");
-  require_no(std::find(question.cyclic.begin(), question.cyclic.end(), true) != question.cyclic.end(),
-             "cyclic");
+  require_no(asks_cycle(question.cyclic), "cyclic");
   SearchAnswer answer;
   answer.question = question;
   answer.question.objective = Objective::kTime;

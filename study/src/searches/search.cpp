@@ -53,8 +53,7 @@ std::vector<TileSize> tile_sizes(const SearchSpace& space, Objective objective) 
 /// Pairs of windows that are not dense attention, which NATTEN runs by another kernel; none: all windows are.
 std::optional<std::int64_t> most_of_windows(const SearchQuestion& question, const SearchSpace& space) {
   const Extents& input = space.input;
-  const bool cyclic = std::find(space.cyclic.begin(), space.cyclic.end(), true) != space.cyclic.end();
-  if (cyclic || product(space.dilation, "dilation") > 1 ||
+  if (asks_cycle(space.cyclic) || product(space.dilation, "dilation") > 1 ||
       !takes_dense_path(input, input, space.causal, question.setting.add_kv > 0))
     return std::nullopt;
   std::int64_t pairs = 1;
@@ -228,8 +227,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
 
 /// The question with the kernel that has cyclic axes, unless it names tiles or a backend for them.
 SearchQuestion with_cyclic_kernel(SearchQuestion question) {
-  if (std::find(question.cyclic.begin(), question.cyclic.end(), true) == question.cyclic.end())
-    return question;
+  if (!asks_cycle(question.cyclic)) return question;
   for (const std::string& kernel : question.kernels) require_cyclic_kernel(kernel);
   if (!question.kernels.empty() || !question.tiles.empty() || question.setting.backend) return question;
   if (question.setting.device) {

@@ -27,6 +27,15 @@ std::string kernel_of(const study::CountQuestion& question) {
   return study::name_of(answer.kernel.forward->attention);
 }
 
+/// By NATTEN's rules, or because the backend has no tiles for the head dim.
+bool is_refused(const study::CountQuestion& question) {
+  try {
+    return study::count(question, study::default_context()).kernel.refusal.has_value();
+  } catch (const InvalidParameter&) {
+    return true;
+  }
+}
+
 // choose_backend of NATTEN 0.21 tries blackwell-fna, hopper-fna, cutlass-fna and flex-fna, and takes the
 // first whose can_run_.. accepts compute capability, types and head dims.
 TEST_CASE("a device runs what NATTEN chooses for head dims and types") {
@@ -147,6 +156,47 @@ TEST_CASE("with a window over the whole input no named backend runs, and the ans
   kernel = study::count(question, study::default_context()).kernel;
   CHECK(study::name_of(kernel.forward->attention) == std::string("cutlass-fna"));
   CHECK_FALSE(kernel.unused_backend);
+}
+
+// choose_fmha_backend: hopper-fmha has head dims 32, 64, 128 (and 256 forward) in 16-bit types, blackwell-fmha multiples of
+// 8 up to 128; cutlass-fmha multiples of 8, fp32 too.
+TEST_CASE("a named backend that lacks the head dim or the type is no error where the window covers the input") {
+  struct Row {
+    const char *device, *backend;
+    std::int64_t head_dim;
+    Dtype dtype;
+    bool backward;
+    const char* kernel;
+  };
+  const Row rows[] = {{"h100", "hopper-fna", 96, Dtype::kBf16, false, "cutlass-fmha"},
+                      {"h100", "hopper-fna", 64, Dtype::kFp32, false, "cutlass-fmha"},
+                      {"h100", "hopper-fna", 256, Dtype::kBf16, true, "cutlass-fmha"},
+                      {"h100", "blackwell-fna", 32, Dtype::kFp32, false, "cutlass-fmha"},
+                      {"a100", "hopper-fna", 80, Dtype::kFp16, true, "cutlass-fmha"},
+                      {"b200", "hopper-fna", 80, Dtype::kFp16, false, "blackwell-fmha"},
+                      {"b200", "hopper-fna", 160, Dtype::kFp16, false, "cutlass-fmha"},
+                      {"h100", "flex-fna", 80, Dtype::kFp16, false, "cutlass-fmha"},
+                      {nullptr, "hopper-fna", 96, Dtype::kBf16, false, "cutlass-fmha"}};
+  for (const char* release : {"0.21.6", "0.21.7"}) {
+    for (const Row& row : rows) {
+      study::CountQuestion question = question_on("h100");
+      question.window = {};
+      question.backward = row.backward;
+      question.setting.natten = release;
+      question.setting.device = row.device == nullptr ? std::nullopt : std::optional<std::string>(row.device);
+      question.setting.backend = row.backend;
+      question.setting.head_dim = row.head_dim;
+      question.setting.dtype = row.dtype;
+      CAPTURE(release, row.backend, row.head_dim, to_string(row.dtype), row.backward);
+      const study::KernelAnswer kernel = study::count(question, study::default_context()).kernel;
+      REQUIRE(kernel.forward);
+      CHECK_FALSE(kernel.refusal);
+      CHECK(study::name_of(kernel.forward->attention) == std::string(row.kernel));
+      CHECK(kernel.unused_backend == parse_name<NattenBackend>(row.backend));
+      question.window = {64, 63};  // here the backend counts
+      if (row.device != nullptr && std::string(row.backend) == "hopper-fna") CHECK(is_refused(question));
+    }
+  }
 }
 
 TEST_CASE("a dense kernel is chosen among dense kernels, with the reason of the one that was left out") {

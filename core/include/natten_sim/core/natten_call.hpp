@@ -69,6 +69,10 @@ struct BackendChoice {
 /// Tiles and window do not matter, nor does `call.backend`.
 [[nodiscard]] BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call);
 
+/// Why the backend of the call, which has one, does not run its head dims, types, gradients or device, whatever the
+/// window; none: it does.
+[[nodiscard]] std::optional<NattenRefusal> backend_refusal(const NattenRules& rules, const NattenCall& call);
+
 /// The family of the dense kernel that `choose_fmha_backend` takes, and the configuration checks of that kernel:
 /// for a window that covers the input, `causal` if its one axis is, and for additional keys.
 [[nodiscard]] BackendChoice choose_dense_backend(const NattenRules& rules, const NattenCall& call, bool causal);

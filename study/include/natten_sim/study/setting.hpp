@@ -44,6 +44,8 @@ struct Setting {
 inline constexpr const char* kDefaultBackend = "blackwell-fna";
 /// The one kernel whose windows go round: FlexAttention takes any mask.
 inline constexpr const char* kCyclicKernel = "flexattention";
+/// Whether a question has a cyclic axis.
+[[nodiscard]] bool asks_cycle(const PerAxis<bool>& cyclic);
 /// @throws InvalidParameter for a kernel whose windows end at the borders, or that has none.
 void require_cyclic_kernel(const std::string& kernel);
 
@@ -178,18 +180,23 @@ void describe_workload(Members& members) {
                .echo = Echo::kWhenSet});
 }
 
+template <typename Members, typename Question>
+void describe_cycle(Members& members, const Question&) {
+  members.add("cyclic", &Question::cyclic,
+              {.help = "Axes whose last token is next to the first, as longitudes; one value for all or per axis " +
+                       axis_default(&AxisMask::cyclic),
+               .echo = Echo::kWhenSet});
+}
+
 /// The mask of a question with these members, axis by axis; the window and the stride stand before them.
 template <typename Members, typename Question>
-void describe_axes(Members& members, const Question&) {
+void describe_axes(Members& members, const Question& question) {
   members.add("dilation", &Question::dilation,
               {.help = "Dilation, one per axis; window times dilation fits the axis " +
                        axis_default(&AxisMask::dilation)});
   members.add("causal", &Question::causal,
               {.flags = "-c,--causal", .help = "Causal axes, one value for all or per axis " + axis_default(&AxisMask::causal)});
-  members.add("cyclic", &Question::cyclic,
-              {.help = "Axes whose last token is next to the first, as longitudes; one value for all or per axis " +
-                       axis_default(&AxisMask::cyclic),
-               .echo = Echo::kWhenSet});
+  describe_cycle(members, question);
 }
 
 }  // namespace natten_sim::study
