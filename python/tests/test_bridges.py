@@ -63,6 +63,17 @@ def check_kernel_semantics(plan: natten_sim.flex.Plan, mask: Any) -> None:
     assert (attended[queries] == in_places(plan, mask)[queries]).all()
 
 
+def test_advice_on_a_cyclic_axis_has_blocks_that_visit_what_count_says() -> None:
+    problem: dict[str, Any] = {"input": (64, 128), "cyclic": (False, True)}
+    advice = natten_sim.advise(**problem, heads=8, head_dim=64, device="h100").to_dict()["result"]["devices"][0]
+    assert len(advice["choices"]) == 3
+    for choice in advice["choices"]:
+        shape = {name: tuple(choice[name]) for name in ("window", "stride", "q_tile", "kv_tile")}
+        plan = eval(choice["flex_plan"], {"natten_sim": natten_sim})
+        assert plan.visited == natten_sim.count(**problem, **shape).visited_tiles
+        assert "around(query)" in choice["natten_call"]
+
+
 @settings(max_examples=80)
 @given(st.lists(axes(most_dilation=3), min_size=1, max_size=3).filter(lambda p: np.prod([axis[0] for axis in p]) < 600))
 def test_neighborhood_blocks_are_those_of_the_mask(problem: list[tuple[int, ...]]) -> None:

@@ -40,6 +40,32 @@ std::string emitted_line(EmitKind kind, const study::AdviceChoice& choice, const
   }
 }
 
+/// Cyclic axes run by FlexAttention: Python that makes its BlockMask and copies tokens into its blocks.
+std::string flex_plan(const study::AdviceChoice& choice) {
+  const TilingProblem& problem = choice.count.forward.problem;
+  return fmt::format("natten_sim.flex.plan(input={}, window={}, stride={}, cyclic={}, q_tile={}, kv_tile={})",
+                     python_tuple(input_of(problem.mask)), python_tuple(window_of(problem.mask)),
+                     python_tuple(stride_of(problem.mask)), python_tuple(cyclic_of(problem.mask)),
+                     python_tuple(problem.tiles.q_tile), python_tuple(problem.tiles.kv_tile));
+}
+
+/// All that --emit prints; why not, when NATTEN refuses the call.
+std::string whole_emitted(EmitKind kind, const study::AdviceChoice& choice, const study::Context& context) {
+  try {
+    return emitted(kind, choice.count, context);
+  } catch (const InvalidParameter& error) {
+    return std::string("# ") + error.what() + "\n";
+  }
+}
+
+/// What runs a choice with cyclic axes: FlexAttention by itself, or NATTEN on the padded layout.
+void add_ways_around(const study::AdviceChoice& choice, const study::Context& context, Json& fields) {
+  fields["flex_plan"] = flex_plan(choice);
+  fields["padded"] = count_result(choice.count).at("padded");
+  fields["natten_call"] = whole_emitted(EmitKind::kNatten, choice, context);
+  fields["natten_profiler"] = whole_emitted(EmitKind::kNattenProfiler, choice, context);
+}
+
 Json choice_json(const study::AdviceChoice& choice, const study::Context& context) {
   const study::CountedTiles& counted = choice.count.forward;
   Json fields;
@@ -66,6 +92,10 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
     fields["backward"]["deterministic_ms"] = price ? Json(price->total_ms) : Json();
     fields["backward"]["deterministic_low_ms"] = price ? Json(price->low_ms) : Json();
     fields["backward"]["deterministic_high_ms"] = price ? Json(price->high_ms) : Json();
+  }
+  if (choice.count.padded) {
+    add_ways_around(choice, context, fields);
+    return fields;
   }
   fields["natten_call"] = emitted_line(EmitKind::kNatten, choice, context);
   fields["natten_profiler"] = emitted_line(EmitKind::kNattenProfiler, choice, context);
@@ -117,6 +147,13 @@ std::string price_text(const study::AdviceChoice& choice, const study::Context& 
                      duration_text(price->high_ms), price->total_ms / choice.total_ms);
 }
 
+/// The fastest choice by NATTEN, which has no cyclic axes.
+std::string around_text(const study::AdviceChoice& choice, bool alone, const study::Context& context) {
+  if (!alone) return padded_text(choice.count);
+  return padded_text(choice.count) + whole_emitted(EmitKind::kNatten, choice, context) +
+         "check it: " + whole_emitted(EmitKind::kNattenProfiler, choice, context);
+}
+
 /// What the device's choices are held against and made of: the dense time, calls, and how to check one.
 std::string device_text(const study::DeviceAdvice& advice, bool alone, const study::Context& context) {
   if (!advice.missing.empty()) return advice.device + ": " + advice.missing + "\n";
@@ -125,10 +162,13 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
   if (first.dense_ms)
     text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
   text += "\n";
+  const bool cyclic = advice.choices.front().count.padded != nullptr;
   for (const study::AdviceChoice& choice : advice.choices) {
-    text += fmt::format("{}: {}\n", to_string(choice.role), emitted_line(EmitKind::kNatten, choice, context));
+    text += fmt::format("{}: {}\n", to_string(choice.role),
+                        cyclic ? flex_plan(choice) : emitted_line(EmitKind::kNatten, choice, context));
     if (!alone) break;  // the fastest alone, so that several devices fit a screen
   }
+  if (cyclic) return text + around_text(advice.choices.front(), alone, context);
   text += price_text(advice.choices.front(), context);
   return text + "check it: " + emitted_line(EmitKind::kNattenProfiler, advice.choices.front(), context) +
          "\n";
@@ -146,11 +186,12 @@ std::string recalls_of_choices(const study::DeviceAdvice& advice, const study::A
 std::string legend_of(const study::AdviseAnswer& answer) {
   const bool sketched = std::any_of(answer.devices.begin(), answer.devices.end(),
                                     [](const study::DeviceAdvice& advice) { return advice.sketched; });
+  const bool cyclic = study::asks_cycle(answer.question.cyclic);  // FlexAttention copies nothing, its callers do
   std::string text = fmt::format(
-      "Times are of one call, one attention of one layer: the kernel and its copies into tiles.\n"
+      "Times are of one call, one attention of one layer: the kernel {} its copies into tiles.\n"
       "No {} within the imbalance attends to as many pairs in less time.\n"
       "memory: of the copies, on top of the tensors.\n",
-      sketched ? "window and stride that tiles divide" : "configuration");
+      cyclic ? "without" : "and", sketched ? "window and stride that tiles divide" : "configuration");
   const std::optional<study::StepRatio>& steps = answer.question.setting.dense_steps;
   if (answer.question.use == study::AdviseUse::kInference && answer.question.setting.attention_share)
     text += fmt::format("end to end: attention alone gets faster, in {} of {} steps (--dense-steps).\n",

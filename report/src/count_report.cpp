@@ -271,24 +271,6 @@ std::string fast_path_text(const study::CountAnswer& answer) {
   return "; NATTEN skips fine-grained masking: " + skips + fast_path_change_text(answer);
 }
 
-/// `NATTEN has no cyclic axes; padded to 20 tokens: ..`
-std::string padded_text(const study::CountAnswer& answer) {
-  const study::CountAnswer& padded = *answer.padded;
-  const TilingProblem& problem = padded.forward.problem;
-  const TileCount& count = padded.forward.count;
-  std::string text =
-      fmt::format("\nNATTEN has no cyclic axes. Padded with tokens of the other end, to {}:\n  {} tiles visited, "
-                  "{:.2f}x the multiplied pairs (Q tile {}, KV tile {})\n",
-                  to_string(input_of(problem.mask)), grouped(count.visited_tiles),
-                  static_cast<double>(count.mma_pairs) / static_cast<double>(answer.forward.count.mma_pairs),
-                  to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile));
-  const auto* time = padded.time ? std::get_if<study::PassTime>(&*padded.time) : nullptr;
-  if (time == nullptr || !padded.kernel.forward) return text;
-  return text + fmt::format("  {} by {} without the time of padding ({} .. {})\n", duration_text(time->total_ms),
-                            study::name_of(padded.kernel.forward->attention), duration_text(time->low_ms),
-                            duration_text(time->high_ms));
-}
-
 std::string backward_text(const study::CountAnswer& answer) {
   const study::BackwardCount& backward = *answer.backward;
   const TileCount& count = backward.count;
@@ -361,6 +343,23 @@ std::string preset_line(const Preset& preset, const Extents& input) {
   std::string text = preset.name;
   if (!preset.description.empty()) text += ": " + preset.description;
   return text + (input == preset.layout ? "\n" : " (with another layout)\n");
+}
+
+std::string padded_text(const study::CountAnswer& answer) {
+  const study::CountAnswer& padded = *answer.padded;
+  const TilingProblem& problem = padded.forward.problem;
+  const TileCount& count = padded.forward.count;
+  std::string text =
+      fmt::format("\nNATTEN has no cyclic axes. Padded with tokens of the other end, to {}:\n  {} tiles visited, "
+                  "{:.2f}x the multiplied pairs (Q tile {}, KV tile {})\n",
+                  to_string(input_of(problem.mask)), grouped(count.visited_tiles),
+                  static_cast<double>(count.mma_pairs) / static_cast<double>(answer.forward.count.mma_pairs),
+                  to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile));
+  const auto* time = padded.time ? std::get_if<study::PassTime>(&*padded.time) : nullptr;
+  if (time == nullptr || !padded.kernel.forward) return text;
+  return text + fmt::format("  {} by {} without the time of padding ({} .. {})\n", duration_text(time->total_ms),
+                            study::name_of(padded.kernel.forward->attention), duration_text(time->low_ms),
+                            duration_text(time->high_ms));
 }
 
 std::string count_text(const study::CountAnswer& answer) {

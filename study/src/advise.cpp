@@ -42,16 +42,17 @@ class Adviser {
  public:
   Adviser(const AdviseQuestion& question, const std::string& device, const Context& context,
           const ProgressFunction& progress)
-      : question_(question), quiet_(context), progress_(progress) {
+      : question_(question), quiet_(context), progress_(progress), cyclic_(asks_cycle(question.cyclic)) {
     quiet_.progress = {};
     quiet_.axis_memory = make_axis_memory();
     setting_ = question.setting;
     setting_.device = device;
     setting_.backend = std::nullopt;
     setting_ = resolved(setting_, context.catalog, question.use == AdviseUse::kTraining);
+    if (cyclic_) setting_.backend = std::nullopt;
     if (setting_.input.empty())
       throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
-    require_axes_of_natten(setting_.input);
+    if (!cyclic_) require_axes_of_natten(setting_.input);
   }
 
   DeviceAdvice advise() {
@@ -102,13 +103,18 @@ class Adviser {
     return std::move(answer.candidates);
   }
 
+  [[nodiscard]] std::string kernel() const {
+    return cyclic_ ? kCyclicKernel : effective_backend(setting_, quiet_.catalog).name;
+  }
+
   [[nodiscard]] SearchQuestion any_window(std::int64_t rows) const {
     SearchQuestion question;
     question.setting = setting_;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
     question.distinct = Distinct::kWindow;
     question.top = rows;
-    question.kernels = {effective_backend(setting_, quiet_.catalog).name};  // with the tiles that were timed
+    question.cyclic = question_.cyclic;
+    question.kernels = {kernel()};  // with the tiles that were timed
     return question;
   }
 
@@ -119,6 +125,7 @@ class Adviser {
     question.setting.device = setting_.device;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
     question.constraints.sparsity = question_.sparsity;
+    question.cyclic = question_.cyclic;
     question.recall = question_.recall;
     return question;
   }
@@ -221,7 +228,8 @@ class Adviser {
     question.stride = stride_of(mask);
     question.q_tile = candidate.tiles.tiles.q_tile;
     question.kv_tile = candidate.tiles.tiles.kv_tile;
-    question.kernel = effective_backend(setting_, quiet_.catalog).name;
+    if (cyclic_) question.cyclic = cyclic_of(mask);
+    question.kernel = kernel();
     if (candidate.backward) {
       question.backward = true;
       question.backward_q_tile = candidate.tiles.backward_tiles.q_tile;
@@ -243,6 +251,7 @@ class Adviser {
   Context quiet_;
   const ProgressFunction& progress_;
   Setting setting_;
+  const bool cyclic_;
   int searches_ = 0;
   std::string missing_;  ///< why there are no points
   bool untimed_ = false, sketched_ = false;
@@ -281,12 +290,13 @@ void require_valid(const AdviseQuestion& question) {
 AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
   require_valid(question);
   AdviseAnswer answer{.question = question};
+  const bool cyclic = asks_cycle(question.cyclic);
   std::vector<std::string>& devices = answer.question.devices;
   if (devices.empty()) {
     for (const KernelCosts& costs : context.catalog.kernel_costs) {
       const auto device = std::find_if(context.catalog.devices.begin(), context.catalog.devices.end(),
                                        [&](const Device& each) { return each.name == costs.device; });
-      if (device != context.catalog.devices.end() && device->default_backend == costs.kernel &&
+      if (device != context.catalog.devices.end() && costs.kernel == (cyclic ? kCyclicKernel : device->default_backend) &&
           std::find(devices.begin(), devices.end(), costs.device) == devices.end())
         devices.push_back(costs.device);
     }
@@ -294,6 +304,8 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
   if (!question.speedup && !question.recall.has_wish())
     answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
+  if (const Extents& input = answer.question.setting.input; cyclic && !input.empty())
+    answer.question.cyclic = cyclic_of(make_mask(input, Extents(input.rank(), 1), {}, {}, {}, question.cyclic));
   answer.devices.resize(devices.size());
   run_parts(devices.size(), {.threads = context.threads, .progress = context.progress},
             [&](std::size_t i, const ProgressFunction& progress) {

@@ -64,6 +64,24 @@ TEST_CASE("advice is three distinct choices, each with its time, its call and it
   CHECK(counted["time_ms"] == first["time_ms"]);
 }
 
+TEST_CASE("advice on cyclic axes says that NATTEN has none, and what runs in their place") {
+  const std::string line = "advise -i 64 128 --cyclic 0 1 -n 8 -d 64 --dtype bf16 --device h100 ";
+  const std::string text = run(line).out;
+  CHECK(text.find("fastest: natten_sim.flex.plan(input=(64, 128), window=(") != std::string::npos);
+  CHECK(text.find("NATTEN has no cyclic axes. Padded with tokens of the other end, to 64x") != std::string::npos);
+  CHECK(text.find("def around(tensor):  # (batch, 64, 128, heads, dim)") != std::string::npos);
+  CHECK(text.find("check it: python -m natten.profiler -i 64 ") != std::string::npos);
+  const Json choices = result_of(line)["devices"][0]["choices"];
+  REQUIRE(choices.size() == 3);
+  for (const Json& choice : choices) {
+    CHECK(choice["flex_plan"].get<std::string>().find("cyclic=(False, True)") != std::string::npos);
+    const std::string padded = choice["padded"]["input"][1].dump();
+    CHECK(choice["natten_profiler"].get<std::string>().find("-i 64 " + padded + " ") != std::string::npos);
+    CHECK(choice["natten_call"].get<std::string>().find("query, key, value = around(query)") != std::string::npos);
+  }
+  CHECK(Json::parse(run(line + "--json").out)["input"]["cyclic"] == Json({false, true}));
+}
+
 TEST_CASE("for training the call has the tiles of both passes, and the time is of both") {
   const Json choices = result_of(kSquare + "--for training")["devices"][0]["choices"];
   REQUIRE(choices.size() == 3);

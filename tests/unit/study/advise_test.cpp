@@ -121,6 +121,57 @@ TEST_CASE("no configuration attends to as much as a choice in less time, or to m
   }
 }
 
+AdviseQuestion cyclic_columns() {
+  AdviseQuestion question = asked({64, 128}, 8, "h100");
+  question.setting.head_dim = 64;
+  question.cyclic = {false, true};
+  return question;
+}
+
+TEST_CASE("with a cyclic axis the choices are FlexAttention's, the first is what search finds, and NATTEN's are padded") {
+  const AdviseQuestion question = cyclic_columns();
+  const std::vector<AdviceChoice> choices = choices_of(question);
+  REQUIRE(choices.size() == 3);
+  for (const AdviceChoice& choice : choices) {
+    CHECK(cyclic_of(mask_of(choice)) == PerAxis<bool>{false, true});
+    CHECK(choice.count.question.kernel == "flexattention");
+    REQUIRE(choice.count.padded);
+    const AxisPadding padding = cycle_padding(mask_of(choice)[1]);
+    CHECK(input_of(choice.count.padded->forward.problem.mask) == Extents{64, padding.before + 128 + padding.after});
+  }
+  study::SearchQuestion searched;
+  searched.setting = question.setting;
+  searched.setting.device = "h100";
+  searched.cyclic = question.cyclic;
+  searched.constraints.sparsity = SparsityRange{0, study::kUsualSparsity};
+  searched.constraints.max_imbalance = question.max_imbalance;
+  searched.top = 1;
+  const study::SearchAnswer found = study::search(searched, shared_context());
+  CHECK(choices[0].total_ms == Approx(found.candidates.at(0).total_ms()));
+  CHECK(choices[0].total_ms == Approx(std::get<study::PassTime>(*choices[0].count.time).total_ms));
+}
+
+TEST_CASE("cyclic axes are advised on devices with times of FlexAttention, for training too") {
+  AdviseQuestion question = cyclic_columns();
+  question.devices = {};
+  question.cyclic = {true};  // of all axes
+  const study::AdviseAnswer answer = study::advise(question, shared_context());
+  CHECK(answer.question.cyclic == PerAxis<bool>{true, true});
+  REQUIRE(answer.devices.size() >= 2);  // measured on an H100 and an H200
+  for (const study::DeviceAdvice& device : answer.devices) {
+    CAPTURE(device.device, device.missing);
+    CHECK_FALSE(device.choices.empty());
+  }
+  question.devices = {"h200"};
+  question.use = AdviseUse::kTraining;
+  for (const AdviceChoice& choice : choices_of(question)) {
+    REQUIRE(choice.count.backward);
+    CHECK(choice.count.backward->problem.tiles == choice.count.forward.problem.tiles);
+  }
+  question.cyclic = {true, false, true};
+  CHECK_THROWS_AS(study::advise(question, shared_context()), InvalidParameter);
+}
+
 TEST_CASE("each further choice attends to half as much again, and none but the first is slower than dense") {
   for (const double sparsity : {0.15, 0.3, 0.9, 0.98}) {
     AdviseQuestion question = asked({30, 48, 80}, 24);

@@ -35,6 +35,12 @@ void write_count_result(const study::CountAnswer& answer, JsonMembers& members);
 ///     ...
 [[nodiscard]] std::string count_text(const study::CountAnswer& answer);
 
+/// What NATTEN, which has no cyclic axes, runs in place of a count with one, in three lines after an empty one:
+///
+///     NATTEN has no cyclic axes. Padded with tokens of the other end, to 20:
+///     ..
+[[nodiscard]] std::string padded_text(const study::CountAnswer& answer);
+
 /// Name and description of a preset, with a remark if the layout is another one.
 [[nodiscard]] std::string preset_line(const Preset& preset, const Extents& input);
 

@@ -17,7 +17,8 @@ enum class AdviseUse { kInference, kTraining };
 /// Which configuration should I run, and what does it cost?
 struct AdviseQuestion {
   Setting setting;                   ///< layout or preset; its device and backend do not matter
-  std::vector<std::string> devices;  ///< empty: all that have a calibrated kernel of their backend
+  std::vector<std::string> devices;  ///< empty: all that have a calibrated kernel
+  PerAxis<bool> cyclic;  ///< empty: no axis is; one value: of all axes. With one the kernel is kCyclicKernel
   AdviseUse use = AdviseUse::kInference;
   /// Of the token pairs, how many may be left out, both ends included; none: up to kUsualSparsity.
   std::optional<SparsityRange> sparsity;
@@ -36,7 +37,8 @@ enum class AdviceRole { kFastest, kBalanced, kMostContext };
 
 struct AdviceChoice {
   AdviceRole role = AdviceRole::kFastest;
-  CountAnswer count;                         ///< for training both passes; `time` of the forward pass is a PassTime
+  CountAnswer count;                         ///< for training both passes; `time` of the forward pass is a PassTime;
+                                             ///< with cyclic axes `padded` is what NATTEN runs in its place
   double total_ms = 0;                       ///< of the passes asked for
   std::optional<double> speedup;             ///< of these passes, over the dense kernel's
   std::optional<double> end_to_end_speedup;  ///< of inference, when attention's share is known
@@ -70,12 +72,13 @@ struct AdviseAnswer {
 [[nodiscard]] AdviseAnswer advise(const AdviseQuestion& question, const Context& context);
 
 template <typename Members>
-void describe(Members& members, const AdviseQuestion&) {
+void describe(Members& members, const AdviseQuestion& question) {
   using Q = AdviseQuestion;
   members.part(&Q::setting, [](auto& setting) {
     describe_preset(setting);
     describe_input(setting);
   });
+  describe_cycle(members, question);
   members.group("What to look for");
   members.add("device", &Q::devices,
               {.help = "GPUs, side by side [all that are calibrated]", .names = NamesOfCatalog::kDevices});
