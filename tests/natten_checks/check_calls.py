@@ -196,6 +196,7 @@ def main():
         try:
             if line["accepted"]:
                 counts["accepted"] += 1
+                counts["winners"] += line["winner"]
                 counts[f"accepted: {line['call']['compute_capability']:03d}"] += 1
                 check_accepted(line)
                 if line["profiler"]:
@@ -221,7 +222,7 @@ def main():
         failures.append((text, "accepted by NATTEN"))
     for text, reason in failures[:5]:
         print(reason, text, sep="\n", end="\n\n")
-    print(f"NATTEN {natten.__version__}: {counts['accepted']} accepted calls, {counts['profiled']} of them by its "
+    print(f"NATTEN {natten.__version__}: {counts['accepted']} accepted calls ({counts['winners']} of searches), {counts['profiled']} of them by its "
           f"profiler too, {counts['refused']} refused ones, {counts['scripts']} FlexAttention masks, {len(failures)} differences")
     for name in sorted(counts):
         kind, _, rest = name.partition(": ")

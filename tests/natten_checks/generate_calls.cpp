@@ -1,5 +1,6 @@
 // generate_calls VERSION ACCEPTED REFUSED [SEED]: random calls of a release of NATTEN as JSON Lines: as many that the
-// library's rules accept as asked for on the compute capability of each device, and as many refused ones. Without SEED that of NATTEN_SIM_SEED, else always
+// library's rules accept as asked for on the compute capability of each device, and as many refused ones; then what
+// 127 searches on a GB10 advise, which has fewer tiles than 0.21.6 gave it. Without SEED that of NATTEN_SIM_SEED, else always
 // the same one. check_calls.py puts the calls to NATTEN itself.
 #include <cstdint>
 #include <cstdio>
@@ -18,6 +19,7 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/natten_emit.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace {
 
@@ -212,10 +214,11 @@ Json profiler_line(const NattenRules& rules, const NattenCall& call) {
   }
 }
 
-void print_accepted(const NattenRules& rules, const NattenCall& call) {
+void print_accepted(const NattenRules& rules, const NattenCall& call, bool winner = false) {
   const NattenDispatch dispatch = dispatch_of(rules, call);
   Json line = {
       {"accepted", true},
+      {"winner", winner},
       {"call", fields_of(call)},
       {"python", natten_python(rules, call)},
       {"profiler", profiler_line(rules, call)},
@@ -246,6 +249,41 @@ void print_refused(const NattenCall& call, const NattenRefusal& refusal) {
             << "\n";
 }
 
+/// A question of which the layout, the head dim, the type and the passes are drawn.
+study::SearchQuestion random_search(std::mt19937_64& random, const std::string& version) {
+  const auto pick = [&](std::int64_t lo, std::int64_t hi) {
+    return std::uniform_int_distribution<std::int64_t>(lo, hi)(random);
+  };
+  study::SearchQuestion question;
+  question.setting.device = "gb10";
+  question.setting.natten = version;
+  question.setting.head_dim = std::int64_t{16} << pick(1, 3);
+  question.setting.heads = pick(1, 8);
+  question.setting.dtype = pick(0, 1) == 0 ? Dtype::kFp16 : Dtype::kBf16;
+  question.phase = pick(0, 3) == 0 ? SearchPhase::kBoth : SearchPhase::kForward;
+  question.top = 1;
+  const std::int64_t rank = pick(1, 3), longest = rank == 1 ? 4'096 : rank == 2 ? 96 : 24;
+  for (std::int64_t axis = 0; axis < rank; ++axis) question.setting.input.push_back(pick(8, longest));
+  if (pick(0, 1) == 0) return question;
+  for (const std::int64_t length : question.setting.input) question.window.push_back(pick(2, length));
+  if (pick(0, 1) == 0) question.objective = Objective::kWorst;  // by time the largest tiles lose
+  return question;
+}
+
+void print_winners(const NattenRules& rules, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const study::Context context = study::default_context();
+  constexpr int kWinners = 127;
+  for (int printed = 0; printed < kWinners;) {
+    const study::SearchAnswer answer = study::search(random_search(random, rules.version), context);
+    if (answer.candidates.empty()) continue;
+    const study::CallParts parts = study::call_parts(answer, answer.candidates.front(), context.catalog);
+    const auto call = study::natten_call_of(parts.setting, parts.forward, parts.backward ? &*parts.backward : nullptr, context);
+    print_accepted(rules, call.value(), true);
+    ++printed;
+  }
+}
+
 /// Of the devices that the catalog knows, each once.
 std::set<std::int64_t> capabilities() {
   std::set<std::int64_t> found;
@@ -272,6 +310,7 @@ int main(int argc, char** argv) {
       ++printed;
     }
   }
+  print_winners(rules, seed);
   for (std::int64_t printed = 0; printed < refused;) {
     const NattenCall call = calls.call(std::nullopt);
     const std::optional<NattenRefusal> refusal = refusal_of(rules, call);
