@@ -8,6 +8,7 @@
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "searches/prepared_search.hpp"
 #include "searches/search_space.hpp"
 
 namespace natten_sim::study {
@@ -62,7 +63,9 @@ class Adviser {
       return advice;
     }
     try {
-      untimed_ = !timed();
+      windows_.emplace(any_window(), quiet_);
+      missing_ = windows_->known().time_missing;
+      untimed_ = !missing_.empty();
       if (!untimed_) describe_points(question_.speedup ? points_within_speedup() : points_within_sparsity(), advice);
     } catch (const InvalidParameter& error) {
       advice.missing = error.what();
@@ -94,11 +97,9 @@ class Adviser {
 
   std::vector<SearchCandidate> fastest_rows(const SparsityRange& sparsity, std::int64_t rows,
                                             const std::optional<double>& min_speedup) {
-    SearchQuestion question = any_window(rows);
-    question.constraints.sparsity = sparsity;
-    question.constraints.max_imbalance = question_.max_imbalance;
-    question.constraints.min_speedup = min_speedup;
-    SearchAnswer answer = search(question, quiet_);
+    const SearchConstraints constraints{
+        .sparsity = sparsity, .max_imbalance = question_.max_imbalance, .min_speedup = min_speedup};
+    SearchAnswer answer = windows_->answer(constraints, rows);
     sketched_ = sketched_ || answer.sketched;
     return std::move(answer.candidates);
   }
@@ -107,12 +108,11 @@ class Adviser {
     return cyclic_ ? kCyclicKernel : effective_backend(setting_, quiet_.catalog).name;
   }
 
-  [[nodiscard]] SearchQuestion any_window(std::int64_t rows) const {
+  [[nodiscard]] SearchQuestion any_window() const {
     SearchQuestion question;
     question.setting = setting_;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
     question.distinct = Distinct::kWindow;
-    question.top = rows;
     question.cyclic = question_.cyclic;
     question.kernels = {kernel()};  // with the tiles that were timed
     return question;
@@ -128,15 +128,6 @@ class Adviser {
     question.cyclic = question_.cyclic;
     question.recall = question_.recall;
     return question;
-  }
-
-  /// Asked of one window: whether the kernel is calibrated for these sizes at all.
-  bool timed() {
-    SearchQuestion question = any_window(1);
-    for (const std::int64_t size : setting_.input) question.window.push_back(std::min<std::int64_t>(2, size));
-    const SearchAnswer answer = search(question, quiet_);
-    missing_ = answer.time_missing;
-    return answer.question.objective == Objective::kTime;
   }
 
   std::vector<SearchCandidate> points_within_sparsity() {
@@ -252,6 +243,7 @@ class Adviser {
   const ProgressFunction& progress_;
   Setting setting_;
   const bool cyclic_;
+  std::optional<PreparedSearch> windows_;  ///< all of them, with any stride and tiles
   int searches_ = 0;
   std::string missing_;  ///< why there are no points
   bool untimed_ = false, sketched_ = false;

@@ -252,6 +252,8 @@ TEST_CASE("wishes that contradict each other or the rest of the line are refused
   for (const char* more : {"--least-recall 0.5 --budget-ms 3", "--least-recall 200", "--least-recall 0.5 --pareto", "--least-recall 0.5 --top 3",
                            "--least-recall 0.5 --emit natten", "--csv"})
     CHECK(run("search " + kRecall + " " + more).exit_code == 2);
+  for (const std::string command : {"search ", "advise "})
+    CHECK(run(command + kRecall + " --csv").err.find("--csv cannot be combined with --recall") != std::string::npos);
   CHECK(run("search -i 64 64 --least-recall 0.5").exit_code == 2);
   CHECK(run("search -i 64 65 -n 2 -d 128 --device h200 --recall " + kTable).err.find("attention.npy") !=
         std::string::npos);

@@ -41,7 +41,7 @@ Options<OutputFlags> output_rows() {
   rows.add("--json", &OutputFlags::json, {.help = "One JSON object on stdout", .echo = Echo::kNever});
   rows.add(
       "--csv", &OutputFlags::csv,
-      {.help = "Comma-separated rows with a header on stdout", .echo = Echo::kNever, .excludes = {"json"}});
+      {.help = "Comma-separated rows with a header on stdout", .echo = Echo::kNever, .excludes = {"json", "recall"}});
   rows.add("--output", &OutputFlags::output,
            {.value = "FILE",
             .help = "Write to FILE instead of stdout (complete or not at all)",

@@ -1,4 +1,3 @@
-#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/report/advise_report.hpp>
 #include <natten_sim/report/closing.hpp>
 
@@ -31,7 +30,6 @@ int run_advise(const AdviseFlags& flags, Reply& reply) {
   ProgressBar bar(question.speedup ? "searching one sparsity after another" : "searching windows",
                   flags.output.quiet);
   context.progress = bar.callback();
-  if (flags.output.csv && question.recall.table) throw Conflict("csv", "recall", "one of the two");
   const study::AdviseAnswer answer = study::advise(question, context);
   bar.clear();
   note_preset(question.setting, context.catalog, Notes(flags.output));

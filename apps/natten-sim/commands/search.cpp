@@ -200,7 +200,6 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
-  if (flags.output.csv && flags.asked.question.recall.table) throw Conflict("csv", "recall", "one of the two");
   const std::vector<SearchAnswer> answers = study::search_on(flags.asked.question, devices, context);
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

@@ -37,7 +37,9 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.axes = axes;
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
-  if (share_of_cta(pass) < 1) {
+  if (pass.family == NattenBackend::kCutlassFna) {
+    work.waves = mean * least_tail(pass, work.ctas);
+  } else if (share_of_cta(pass) < 1) {
     work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
   } else if (work.ctas > pass.most_simulated) {
     // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
@@ -47,20 +49,6 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
     work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
   }
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
-}
-
-/// No launch whose pairs of tiles take so long together takes less.
-double spread_ms(double us, const TimedPass& pass) {
-  return (1e-3 * us * static_cast<double>(pass.repeats) / static_cast<double>(pass.workers) + pass.added_ms) *
-         (1 - kRounding);
-}
-
-/// Cheaper bound than least_ms: ignores waves, launch and power.
-double mean_ms(const WorkSoFar& done, const TimedPass& pass, double masked_us) {
-  const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
-  const double us = done.unmasked * pass.costs.unmasked_tile_us + bounds * pass.costs.bounds_masked_tile_us +
-                    masked * masked_us + done.ctas * pass.costs.cta_us;
-  return spread_ms(us, pass);
 }
 
 }  // namespace
@@ -85,7 +73,19 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
     masked_us_[pass] = costs.masked_tile_us[axes.rank() - 1];
     least_us_[pass] = std::min(costs.unmasked_tile_us, masked_us_[pass]);
   }
+  share_spread();
   look_behind();
+}
+
+void KindWalk::share_spread() {
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const TimedPass& timed = timed_.passes[pass];
+    auto ctas = static_cast<double>(timed.repeats);
+    for (const Kinds* kinds : axes_) ctas *= kinds->empty() ? 1 : static_cast<double>(kinds->front().work[pass].ctas);
+    const double loads = static_cast<double>(timed.repeats) / static_cast<double>(timed.workers);
+    ms_of_us_[pass] = 1e-3 * (1 - kRounding) * least_tail(timed, ctas) * loads;
+    added_ms_ += (1 - kRounding) * timed.added_ms;
+  }
 }
 
 void KindWalk::look_behind() {
@@ -189,23 +189,36 @@ double KindWalk::limit() const {
 }
 
 double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const {
-  double least = 0;
+  double least = added_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const double visited = before[pass].visited * behind_visited_[axis][kind][pass] * rest_visited_[axis][pass];
-    least += spread_ms(visited * least_us_[pass], timed_.passes[pass]);
+    least += visited * least_us_[pass] * ms_of_us_[pass];
   }
   return least;
 }
 
 double KindWalk::least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const {
   const double needed = static_cast<double>(bounds_.lo) / attended_hi;  // of the axes behind
-  double least = 0;
+  double least = added_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const WorkSoFar& done = work[pass];
     const double rest = std::max(rest_visited_[axis][pass], needed * rest_per_pair_[axis][pass]);
     // What has elements to mask on one axis has them whatever the others do.
     const double us = done.without_elements * least_us_[pass] + (done.visited - done.without_elements) * masked_us_[pass];
-    least += spread_ms(us * rest, timed_.passes[pass]);
+    least += us * rest * ms_of_us_[pass];
+  }
+  return least;
+}
+
+double KindWalk::mean_ms(const PerPass<WorkSoFar>& work) const {
+  double least = added_ms_;
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const WorkSoFar& done = work[pass];
+    const PassCosts& costs = timed_.passes[pass].costs;
+    const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
+    const double us = done.unmasked * costs.unmasked_tile_us + bounds * costs.bounds_masked_tile_us +
+                      masked * masked_us_[pass] + done.ctas * costs.cta_us;
+    least += us * ms_of_us_[pass];
   }
   return least;
 }
@@ -231,17 +244,13 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
     if (lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
     tuple_.kinds[axis] = static_cast<std::uint32_t>(i);
     PerPass<WorkSoFar> work = before;
-    double least = 0;
-    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-      work[pass] = before[pass].with(kind.work[pass]);
-      if (last) least += mean_ms(work[pass], timed_.passes[pass], masked_us_[pass]);
-    }
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) work[pass] = before[pass].with(kind.work[pass]);
     if (!last) {
       if (least_with(axis, work, hi) <= limit()) enter(axis + 1, work, lo, hi);
       continue;
     }
-    if (least > limit()) continue;
-    least = 0;
+    if (mean_ms(work) > limit()) continue;
+    double least = 0;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
       least += least_ms(work[pass], timed_.passes[pass], axes_.rank());
     if (least > limit()) continue;

@@ -57,11 +57,14 @@ class KindWalk {
   [[nodiscard]] double limit() const;
   [[nodiscard]] RankedPoint empty_point() const;
   void keep(const RankedPoint& point);
+  void share_spread();
   void look_behind();
   /// No combination of `before` with this kind or one behind it takes less.
   [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
   /// No combination that begins with `work`, on the axes up to `axis`, takes less and attends to enough.
   [[nodiscard]] double least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const;
+  /// Cheaper bound than least_ms: ignores waves but those of cutlass-fna, launch and power.
+  [[nodiscard]] double mean_ms(const PerPass<WorkSoFar>& work) const;
   /// The first kind that may attend to enough, or one behind it.
   [[nodiscard]] std::size_t first_kind(std::size_t axis, double attended_hi) const;
   void enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo, double attended_hi);
@@ -80,7 +83,8 @@ class KindWalk {
   std::vector<std::vector<PerPass<double>>> behind_visited_;
   std::vector<std::vector<double>> most_attended_;  ///< [axis][kind]: of this kind and those before it
   PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
-  double within_ms_ = 0;
+  PerPass<double> ms_of_us_ = {0, 0};  ///< what a microsecond of a head's CTAs makes a launch last, at least
+  double added_ms_ = 0, within_ms_ = 0;
   KindTuple tuple_;
   std::size_t most_ = 0;
   std::vector<KindTuple>* kept_ = nullptr;

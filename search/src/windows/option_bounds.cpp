@@ -79,7 +79,12 @@ void AxisBounds::restrict_to_attended(std::int64_t lo, std::int64_t hi) {
   restrict_windows(*smallest, low * step_);
 }
 
+WindowBounds AxisBounds::of_window(std::int64_t window) const {
+  return {most_attended(window), {least_cost(window, 0), passes_[1].walked_tiles > 0 ? least_cost(window, 1) : 0}};
+}
+
 std::int64_t AxisBounds::most_attended(std::int64_t window) const {
+  if (!mask_.causal) return mask_.length * window;  // every query has its whole window
   AxisMask mask = mask_;
   mask.window = window;
   return attended_pairs(mask);  // stride 1: a stride moves causal windows forward only
@@ -159,33 +164,37 @@ LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles) {
   return {least + more * with_more, with_more > 0 ? of_window + more : of_window, of_window};
 }
 
-PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis, std::int64_t window,
-                                          std::int64_t attended_lo) {
-  poll();  // asked for each of up to 2^32 windows
-  constexpr long double kAny = std::numeric_limits<long double>::max();
-  if (!choice.limit) return {kAny, kAny};
-  const AxisBounds& own = *choice.axes[axis];
-  const std::int64_t needed = ceil_divide(attended_lo, own.most_attended(window));  // of the others together
-  PerPass<long double> others = {1, 1}, per_pair = {1, 1};
-  for (std::size_t other = 0; other < choice.axes.rank(); ++other) {
+UsefulCosts::UsefulCosts(const std::vector<AxisBounds>& axes, std::size_t axis, std::size_t passes,
+                         const std::optional<CostLimit>& limit, std::int64_t attended_lo)
+    : passes_(passes), limit_(limit), attended_lo_(attended_lo) {
+  if (!limit) return;
+  others_ = per_pair_ = limit->scale;
+  for (std::size_t other = 0; other < axes.size(); ++other) {
     if (other == axis) continue;
-    const AxisBounds& bounds = *choice.axes[other];
-    std::optional<std::int64_t> smallest = bounds.first_window();
-    if (choice.axes.rank() == 2) smallest = bounds.smallest_window_attending(needed);
-    if (!smallest) return {-1, -1};
-    for (std::size_t pass = 0; pass < choice.passes; ++pass) {
-      others[pass] *= static_cast<long double>(bounds.least_cost(*smallest, pass));
-      per_pair[pass] *= bounds.least_cost_per_pair(pass);
+    const AxisBounds& bounds = axes[other];
+    if (axes.size() == 2) other_ = &bounds;
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+      if (other_ == nullptr) others_[pass] *= static_cast<long double>(bounds.least_cost(bounds.first_window(), pass));
+      per_pair_[pass] *= bounds.least_cost_per_pair(pass);
     }
   }
-  PerPass<long double> scaled = {0, 0}, least = {0, 0};  // cost of the other axes; of all with this window
-  for (std::size_t pass = 0; pass < choice.passes; ++pass) {
-    scaled[pass] = choice.limit->scale[pass] * std::max(others[pass], per_pair[pass] * static_cast<long double>(needed));
-    least[pass] = scaled[pass] * static_cast<long double>(own.least_cost(window, pass));
+}
+
+PerPass<long double> UsefulCosts::of(const WindowBounds& window) const {
+  constexpr long double kAny = std::numeric_limits<long double>::max();
+  if (!limit_) return {kAny, kAny};
+  const std::int64_t needed = ceil_divide(attended_lo_, window.most_attended);  // of the others together
+  PerPass<long double> scaled = others_, least = {0, 0};  // cost of the other axes; of all with this window
+  std::optional<std::int64_t> smallest;
+  if (other_ != nullptr && !(smallest = other_->smallest_window_attending(needed))) return {-1, -1};
+  for (std::size_t pass = 0; pass < passes_; ++pass) {
+    if (smallest) scaled[pass] *= static_cast<long double>(other_->least_cost(*smallest, pass));
+    scaled[pass] = std::max(scaled[pass], per_pair_[pass] * static_cast<long double>(needed));
+    least[pass] = scaled[pass] * static_cast<long double>(window.least_cost[pass]);
   }
   PerPass<long double> useful = {kAny, kAny};
-  for (std::size_t pass = 0; pass < choice.passes; ++pass) {
-    const long double left = choice.limit->most * kBoundSlack - least[1 - pass];  // what the other pass leaves
+  for (std::size_t pass = 0; pass < passes_; ++pass) {
+    const long double left = limit_->most * kBoundSlack - least[1 - pass];  // what the other pass leaves
     if (left < least[pass]) {
       useful[pass] = -1;
     } else if (scaled[pass] > 0) {

@@ -11,6 +11,12 @@
 
 namespace natten_sim {
 
+/// Bounds of every option of one window.
+struct WindowBounds {
+  std::int64_t most_attended = 0;
+  PerPass<std::int64_t> least_cost = {0, 0};
+};
+
 /// What is known of the options of one axis under the tile sizes of one choice before any is counted: sound
 /// bounds, so that what they exclude is never among the answers.
 class AxisBounds {
@@ -35,6 +41,7 @@ class AxisBounds {
   [[nodiscard]] long double least_cost_per_pair(std::size_t pass) const noexcept {
     return passes_[pass].cost_per_pair;
   }
+  [[nodiscard]] WindowBounds of_window(std::int64_t window) const;
   /// Smallest allowed window with `most_attended` of at least `attended`; none if there is none.
   [[nodiscard]] std::optional<std::int64_t> smallest_window_attending(std::int64_t attended) const;
 
@@ -62,17 +69,24 @@ struct CostLimit {
   long double most = 0;
 };
 
-/// The bounds of all axes under one tile choice.
-struct ChoiceBounds {
-  PerAxis<const AxisBounds*> axes;
-  std::size_t passes = 1;
-  std::optional<CostLimit> limit;
-};
+/// Largest costs of options on one axis that can be part of an answer of one tile choice: what the other axes cost at
+/// least is worked out once.
+class UsefulCosts {
+ public:
+  /// `axes`: the bounds of all axes, which outlive this. `attended_lo`: the fewest pairs that an answer attends to.
+  UsefulCosts(const std::vector<AxisBounds>& axes, std::size_t axis, std::size_t passes,
+              const std::optional<CostLimit>& limit, std::int64_t attended_lo);
 
-/// Largest costs of an option of `window` on `axis`, one a pass, that can be part of an answer; negative
-/// where no option can. `attended_lo`: the fewest pairs that an answer attends to.
-[[nodiscard]] PerPass<long double> largest_useful_costs(const ChoiceBounds& choice, std::size_t axis,
-                                                        std::int64_t window, std::int64_t attended_lo);
+  /// One a pass; negative where no option of the window can.
+  [[nodiscard]] PerPass<long double> of(const WindowBounds& window) const;
+
+ private:
+  std::size_t passes_;
+  std::optional<CostLimit> limit_;
+  std::int64_t attended_lo_;
+  PerPass<long double> others_ = {1, 1}, per_pair_ = {1, 1};  ///< scaled costs of the other axes; of a pair of them
+  const AxisBounds* other_ = nullptr;                         ///< of two axes: its window depends on this one's
+};
 
 /// Whether costs of an axis are visited pairs of tiles.
 [[nodiscard]] bool counts_visits(Objective objective);

@@ -245,4 +245,10 @@ std::vector<std::size_t> RecallTrade::chosen(std::size_t steps) const {
   return chosen;
 }
 
+std::set<std::size_t> RecallTrade::candidates() const {
+  std::set<std::size_t> candidates(first_.begin(), first_.end());
+  for (const Step& step : steps_) candidates.insert(step.candidate);
+  return candidates;
+}
+
 }  // namespace natten_sim

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <string>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
 
@@ -60,6 +61,7 @@ class TablePlan {
       : context_(context), memory_(context.run.memory ? context.run.memory : make_axis_memory()) {
     for (std::size_t index = 0; index < context.space.tiles.size(); ++index) add_choice(index);
     for (std::size_t index = 0; index < choices_.size(); ++index) restrict_to_sparsity(index);
+    for (Choice& choice : choices_) find_useful(choice);
     for (AxisJob& job : jobs_) choose_windows(job);
     if (context.passes.size() == 2 || context.run.memory) share_counts();
   }
@@ -96,12 +98,18 @@ class TablePlan {
   }
 
  private:
+  /// Bounds of the longest CTA hold for the shortest too: see shortest_within.
+  struct Useful {
+    UsefulCosts all, longest, shortest;
+  };
+
   struct Choice {
     ChoiceTables tables;  // scale and base; no tables yet
     PerAxis<std::size_t> jobs;
     std::vector<AxisBounds> bounds;   // of each axis, under this choice
     std::vector<AxisBounds> longest;  // the same of the CTAs with most
     std::optional<CostLimit> limit, longest_limit, shortest_limit;
+    std::vector<Useful> useful;  // of each axis
   };
 
   void add_choice(std::size_t index) {
@@ -171,36 +179,39 @@ class TablePlan {
     }
   }
 
-  /// Largest costs of an option of `window` that any tile choice with this job has use for; negative: none.
-  struct LargestCosts {
-    PerPass<long double> all = {-1, -1};
-    PerPass<long double> longest = {-1, -1}, shortest = {-1, -1};
-  };
-  [[nodiscard]] LargestCosts largest_costs(const AxisJob& job, std::int64_t window) const {
-    LargestCosts largest;
+  void find_useful(Choice& choice) {
+    const std::size_t passes = context_.passes.size();
+    const std::int64_t attended_lo = context_.request.attended.lo;
+    for (std::size_t axis = 0; axis < choice.bounds.size(); ++axis) {
+      choice.useful.push_back({UsefulCosts(choice.bounds, axis, passes, choice.limit, attended_lo),
+                               UsefulCosts(choice.longest, axis, passes, choice.longest_limit, attended_lo),
+                               UsefulCosts(choice.longest, axis, passes, choice.shortest_limit, attended_lo)});
+    }
+  }
+
+  /// The window with the largest costs of an option that any tile choice with this job has use for; none: no option.
+  [[nodiscard]] std::optional<WindowTask> task_of(const AxisJob& job, std::int64_t window) const {
+    poll();  // asked for each of up to 2^32 windows
+    const AxisJob::User& any = job.users.front();
+    const WindowBounds all = choices_[any.choice].bounds[any.axis].of_window(window);
+    const WindowBounds longest = choices_[any.choice].longest[any.axis].of_window(window);
+    const auto is_none = [](const PerPass<long double>& costs) { return std::min(costs[0], costs[1]) < 0; };
+    std::optional<WindowTask> task;
     for (const AxisJob::User& user : job.users) {
       const Choice& choice = choices_[user.choice];
       const AxisBounds& own = choice.bounds[user.axis];
       if (window < own.first_window() || window > own.last_window()) continue;
-      const auto useful_of = [&](const std::vector<AxisBounds>& axes, const std::optional<CostLimit>& limit) {
-        ChoiceBounds bounds{.axes = {}, .passes = context_.passes.size(), .limit = limit};
-        for (const AxisBounds& axis : axes) bounds.axes.push_back(&axis);
-        return largest_useful_costs(bounds, user.axis, window, context_.request.attended.lo);
-      };
-      const PerPass<long double> all = useful_of(choice.bounds, choice.limit);
-      if (*std::min_element(all.begin(), all.end()) < 0) continue;
-      const PerPass<long double> longest = useful_of(choice.longest, choice.longest_limit);
-      if (*std::min_element(longest.begin(), longest.end()) < 0) continue;
-      // Bounds of the longest CTA that hold for the shortest too: see shortest_within.
-      const PerPass<long double> shortest = useful_of(choice.longest, choice.shortest_limit);
-      if (*std::min_element(shortest.begin(), shortest.end()) < 0) continue;
-      for (std::size_t pass = 0; pass < all.size(); ++pass) {
-        largest.all[pass] = std::max(largest.all[pass], all[pass]);
-        largest.longest[pass] = std::max(largest.longest[pass], longest[pass]);
-        largest.shortest[pass] = std::max(largest.shortest[pass], shortest[pass]);
+      const Useful& useful = choice.useful[user.axis];
+      const WindowTask of_user{window, useful.all.of(all), useful.longest.of(longest), useful.shortest.of(longest)};
+      if (is_none(of_user.largest_cost) || is_none(of_user.most_longest) || is_none(of_user.most_shortest)) continue;
+      if (!task) task = of_user;
+      for (std::size_t pass = 0; pass < all.least_cost.size(); ++pass) {
+        task->largest_cost[pass] = std::max(task->largest_cost[pass], of_user.largest_cost[pass]);
+        task->most_longest[pass] = std::max(task->most_longest[pass], of_user.most_longest[pass]);
+        task->most_shortest[pass] = std::max(task->most_shortest[pass], of_user.most_shortest[pass]);
       }
     }
-    return largest;
+    return task;
   }
 
   void choose_windows(AxisJob& job) {
@@ -213,9 +224,9 @@ class TablePlan {
     }
     const IntRange strides = context_.space.stride[job.axis];
     const auto add = [&](std::int64_t window) {
-      const auto [all, longest, shortest] = largest_costs(job, window);
-      if (all[0] < 0) return;
-      job.windows.push_back({window, all, longest, shortest});
+      const std::optional<WindowTask> task = task_of(job, window);
+      if (!task) return;
+      job.windows.push_back(*task);
       const std::int64_t count = std::min(strides.hi, window) - strides.lo + 1;
       job.options =
           checked_add(job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");

@@ -3,6 +3,7 @@
 #include <optional>
 #include <vector>
 
+#include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/search/windows/time_search.hpp>
 
 #include "windows/option_bounds.hpp"
@@ -31,6 +32,13 @@ namespace natten_sim {
 /// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 where
 /// kernels mask tile by tile.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
+
+/// What a launch of so many CTAs lasts over the mean load of its workers, at least. Of cutlass-fna, whose CTAs nobody
+/// lists, waves are estimated from their number alone.
+[[nodiscard]] inline double least_tail(const TimedPass& pass, double ctas) {
+  if (pass.family != NattenBackend::kCutlassFna) return 1;
+  return uneven_waves(ctas, pass.workers, 1).estimate / (ctas / static_cast<double>(pass.workers));
+}
 
 /// Share of what a walked tile takes that one CTA takes at least. FlexAttention's backward pass has CTAs of keys, with
 /// 4 of its 7 products, and others of queries.

@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <map>
-#include <numeric>
+#include <set>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
@@ -38,11 +38,9 @@ class Chooser {
       : question_(std::move(question)),
         wish_(wish),
         context_(context),
-        candidates_(recall_candidates(question_, context)) {
+        candidates_(question_, context_),
+        recalls_(recalls_of(*wish_.table, question_.setting.input, candidates_.masks(), context)) {
     context_.progress = {};
-    std::vector<NeighborhoodMask> masks;
-    for (const RecallCandidate& each : candidates_) masks.push_back(each.mask);
-    recalls_ = recalls_of(*wish_.table, question_.setting.input, masks, context);
     if (static_cast<std::int64_t>(recalls_.heads) != *question_.setting.heads)
       throw InvalidParameter(
           "recall", std::to_string(recalls_.heads) + " heads",
@@ -72,12 +70,27 @@ class Chooser {
     double ms = 0, recall = 0;
   };
 
-  /// Steps of units of one kind, which the other functions then are about.
+  /// Steps of units of one kind, which the other functions then are about. Launches are timed of the candidates that
+  /// steps lead to; of all others a bound is not on the hull.
   RecallTrade units_by(RecallPer per) {
     per_ = per;
     unit_recalls_ = unit_recalls();
-    unit_costs_ = unit_costs();
-    return RecallTrade(unit_recalls_, unit_costs_);
+    unit_costs_ = least_unit_costs();
+    asked_.clear();
+    for (;;) {
+      RecallTrade trade(unit_recalls_, unit_costs_);
+      bool changed = false;
+      for (const std::size_t candidate : trade.candidates()) changed = ask(candidate) || changed;
+      if (!changed) return trade;
+    }
+  }
+
+  /// Whether the cost was a bound.
+  bool ask(std::size_t candidate) {
+    poll_now();
+    if (!asked_.insert(candidate).second) return false;
+    unit_costs_[candidate] = unit_cost(ms_of(candidate, recalls_.heads));
+    return true;
   }
 
   /// None: no steps do what is wished.
@@ -121,10 +134,14 @@ class Chooser {
     return means;
   }
 
-  [[nodiscard]] std::vector<double> unit_costs() const {
+  [[nodiscard]] double unit_cost(double ms) const {
+    return ms / (of_layer() ? 1 : static_cast<double>(recalls_.heads));
+  }
+
+  [[nodiscard]] std::vector<double> least_unit_costs() const {
     std::vector<double> costs;
-    for (const RecallCandidate& each : candidates_)
-      costs.push_back(each.ms / (of_layer() ? 1 : static_cast<double>(recalls_.heads)));
+    for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate)
+      costs.push_back(unit_cost(candidates_.least(candidate).ms));
     return costs;
   }
 
@@ -135,20 +152,20 @@ class Chooser {
     return candidates;
   }
 
-  /// Heads of a layer by candidate, the fastest first: candidates are sorted by time.
-  [[nodiscard]] std::map<std::size_t, std::vector<std::size_t>> groups_of(
-      const std::vector<std::size_t>& candidates, std::size_t layer) const {
-    std::map<std::size_t, std::vector<std::size_t>> groups;
+  /// A candidate after what all heads take with it.
+  using ByTime = std::pair<double, std::size_t>;
+  ByTime by_time(std::size_t candidate) { return {ms_of(candidate, recalls_.heads), candidate}; }
+
+  /// Heads of a layer by candidate, the fastest first.
+  std::map<ByTime, std::vector<std::size_t>> groups_of(const std::vector<std::size_t>& candidates, std::size_t layer) {
+    std::map<ByTime, std::vector<std::size_t>> groups;
     for (std::size_t head = 0; head < recalls_.heads; ++head)
-      groups[candidates[layer * recalls_.heads + head]].push_back(head);
+      groups[by_time(candidates[layer * recalls_.heads + head])].push_back(head);
     return groups;
   }
 
   double ms_of(std::size_t candidate, std::size_t heads) {
-    const auto [at, added] = launch_ms_.try_emplace({candidate, heads});
-    if (added)
-      at->second = launch_ms(question_, candidates_[candidate], static_cast<std::int64_t>(heads), context_);
-    return at->second;
+    return candidates_.ms(candidate, static_cast<std::int64_t>(heads));
   }
 
   double ms_of(const std::vector<std::size_t>& chosen) {
@@ -156,7 +173,7 @@ class Chooser {
     const std::vector<std::size_t> candidates = of_heads(chosen);
     double ms = 0;
     for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
-      for (const auto& [candidate, heads] : groups_of(candidates, layer)) ms += ms_of(candidate, heads.size());
+      for (const auto& [candidate, heads] : groups_of(candidates, layer)) ms += ms_of(candidate.second, heads.size());
     }
     return ms;
   }
@@ -181,10 +198,17 @@ class Chooser {
     double gain = 0;
   };
 
-  /// The move with the largest gain(cost saved, recall won); none: no gain is above 0.
+  /// The move with the largest gain(cost saved, recall won), which grows with both; none: no gain is above 0.
   template <typename Gain>
-  [[nodiscard]] std::optional<Move> best_move(const std::vector<std::size_t>& chosen,
-                                              const Gain& gain) const {
+  std::optional<Move> best_move(const std::vector<std::size_t>& chosen, const Gain& gain) {
+    std::optional<Move> best;
+    do best = best_by_bounds(chosen, gain);
+    while (best && ask(best->candidate));
+    return best;
+  }
+
+  template <typename Gain>
+  [[nodiscard]] std::optional<Move> best_by_bounds(const std::vector<std::size_t>& chosen, const Gain& gain) const {
     std::optional<Move> best;
     for (std::size_t unit = 0; unit < chosen.size(); ++unit) {
       const double* recalls = unit_recalls_.data() + unit * candidates_.size();
@@ -243,7 +267,8 @@ class Chooser {
   [[nodiscard]] std::vector<double> least_costs() {
     if (of_layer()) return unit_costs_;
     std::vector<double> costs;
-    for (const RecallCandidate& each : candidates_) costs.push_back(each.head_ms);
+    for (std::size_t candidate = 0; candidate < candidates_.size(); ++candidate)
+      costs.push_back(candidates_.least(candidate).head_ms);
     std::vector<bool> asked(costs.size(), false);
     for (std::size_t round = 0, changed = 1; round < kMostRounds && changed > 0; ++round) {
       poll_now();
@@ -277,7 +302,8 @@ class Chooser {
 
   void add_launches(const std::vector<std::size_t>& candidates, RecallChoice& choice) {
     for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
-      for (const auto& [candidate, heads] : groups_of(candidates, layer)) {
+      for (const auto& [by_time, heads] : groups_of(candidates, layer)) {
+        const std::size_t candidate = by_time.second;
         double kept = 0;
         for (const std::size_t head : heads) kept += recalls_.at(layer, head, candidate);
         const double ms = ms_of(candidate, heads.size());
@@ -290,21 +316,21 @@ class Chooser {
   }
 
   /// With the candidates that launches have, as a search for each alone answers; launches then name their places.
-  [[nodiscard]] SearchAnswer answer_with(RecallChoice choice) const {
-    std::map<std::size_t, std::size_t> places;
-    for (const RecallLaunch& launch : choice.launches) places.emplace(launch.candidate, 0);
+  [[nodiscard]] SearchAnswer answer_with(RecallChoice choice) {
+    std::map<ByTime, std::size_t> places;
+    for (const RecallLaunch& launch : choice.launches) places.emplace(by_time(launch.candidate), 0);
     SearchAnswer answer{.question = question_};
     answer.question.recall = wish_;
     answer.question.objective = Objective::kTime;
     for (auto& [candidate, place] : places) {
-      SearchAnswer one = search(question_of(question_, candidates_[candidate]), context_);
+      SearchAnswer one = search(question_of(question_, candidates_.at(candidate.second)), context_);
       place = answer.candidates.size();
       const SearchCandidate& found = one.candidates.at(0);
       choice.dense_ms = found.speedup * found.total_ms() * static_cast<double>(recalls_.layers);
       answer.candidates.push_back(std::move(one.candidates.front()));
     }
     answer.evaluated = answer.space_size = static_cast<std::int64_t>(candidates_.size());
-    for (RecallLaunch& launch : choice.launches) launch.candidate = places.at(launch.candidate);
+    for (RecallLaunch& launch : choice.launches) launch.candidate = places.at(by_time(launch.candidate));
     answer.choice = std::move(choice);
     return answer;
   }
@@ -313,11 +339,11 @@ class Chooser {
   RecallQuestion wish_;
   RecallPer per_ = RecallPer::kHead;  ///< of the units
   Context context_;
-  std::vector<RecallCandidate> candidates_;
+  RecallCandidates candidates_;
   MaskRecalls recalls_;
   std::vector<double> unit_recalls_;  // (units, candidates)
   std::vector<double> unit_costs_;    // (candidates)
-  std::map<std::pair<std::size_t, std::size_t>, double> launch_ms_;
+  std::set<std::size_t> asked_;       // candidates whose cost is not a bound
 };
 
 }  // namespace

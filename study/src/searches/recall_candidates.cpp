@@ -1,19 +1,16 @@
 #include "searches/recall_candidates.hpp"
 
 #include <algorithm>
-#include <map>
+#include <limits>
+#include <set>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/parallel.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
-#include <natten_sim/models/tiles/kernel_time.hpp>
-#include <natten_sim/models/tiles/natten_visits.hpp>
 
 #include "searches/search_space.hpp"
-#include "searches/search_times.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -32,20 +29,23 @@ double sparsity_of(const NeighborhoodMask& mask) {
   return 1 - kept;
 }
 
-/// Combinations of a space that are worth a time.
+/// Whether NATTEN masks no tile, in any pass.
+bool on_fast_path(const SearchSpace& space, const NeighborhoodMask& mask, std::size_t choice) {
+  for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
+    if (!has_pass(space.phase, walk)) continue;
+    if (!natten_fast_path(problem_of(space, mask, space.tiles[choice], walk))) return false;
+  }
+  return true;
+}
+
+/// Masks of a space that are worth a time.
 class Enumeration {
  public:
-  Enumeration(const SearchQuestion& question, const SearchSpace& space, std::optional<double> max_imbalance)
-      : question_(question), space_(space), max_imbalance_(max_imbalance) {}
+  Enumeration(const SearchConstraints& constraints, const SearchSpace& space) : constraints_(constraints), space_(space) {}
 
-  struct Point {
-    NeighborhoodMask mask;
-    std::size_t choice = 0;
-  };
-
-  std::vector<Point> points() {
+  std::vector<NeighborhoodMask> masks() {
     for (choice_ = 0; choice_ < space_.tiles.size(); ++choice_) add_windows({});
-    return std::move(points_);
+    return std::move(masks_);
   }
 
  private:
@@ -85,7 +85,7 @@ class Enumeration {
       least = std::min(least, ratio);
       most = std::max(most, ratio);
     }
-    return !max_imbalance_ || most <= *max_imbalance_ * least;
+    return !constraints_.max_imbalance || most <= *constraints_.max_imbalance * least;
   }
 
   void add_strides(const Extents& window) {
@@ -97,7 +97,7 @@ class Enumeration {
       Extents stride;
       for (std::size_t axis = 0; axis < window.rank(); ++axis)
         stride.push_back(strides_of(window, (doubled >> axis & 1) + 1)[axis]);
-      if (!fast_path(mask_of(window, stride))) continue;
+      if (!on_fast_path(space_, mask_of(window, stride), choice_)) continue;
       add(window, stride);
       break;
     }
@@ -118,107 +118,115 @@ class Enumeration {
     return make_mask(space_.input, window, stride, space_.dilation, space_.causal, space_.cyclic);
   }
 
-  [[nodiscard]] bool fast_path(const NeighborhoodMask& mask) const {
-    for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
-      if (has_pass(space_.phase, walk) &&
-          !natten_fast_path(problem_of(space_, mask, space_.tiles[choice_], walk)))
-        return false;
-    }
-    return true;
-  }
-
   void add(const Extents& window, const Extents& stride) {
     const NeighborhoodMask mask = mask_of(window, stride);
-    for (std::size_t at = points_.size();
-         at-- > 0 && points_[at].choice == choice_ && window_of(points_[at].mask) == window;) {
-      if (points_[at].mask == mask) return;
-    }
-    const SearchConstraints& wanted = question_.constraints;
-    if (wanted.natten_fast_path && !fast_path(mask)) return;
-    if (wanted.sparsity) {
+    if (constraints_.natten_fast_path && !on_fast_path(space_, mask, choice_)) return;
+    if (constraints_.sparsity) {
       const double sparsity = sparsity_of(mask);
-      if (sparsity < wanted.sparsity->lo - 1e-12 || sparsity > wanted.sparsity->hi + 1e-12) return;
+      if (sparsity < constraints_.sparsity->lo - 1e-12 || sparsity > constraints_.sparsity->hi + 1e-12) return;
     }
-    points_.push_back({mask, choice_});
+    if (known_.emplace(window, stride).second) masks_.push_back(mask);
   }
 
-  const SearchQuestion& question_;
+  const SearchConstraints& constraints_;
   const SearchSpace& space_;
-  std::optional<double> max_imbalance_;
   std::size_t choice_ = 0;
-  std::vector<Point> points_;
+  std::set<std::pair<Extents, Extents>> known_;  // windows and strides
+  std::vector<NeighborhoodMask> masks_;
 };
-
-/// What a head adds to the mean load of a launch's workers.
-double least_head_ms(const SearchSpace& space, const TimedChoice& timed, const Enumeration::Point& point,
-                     std::int64_t heads) {
-  double ms = 0;
-  for (const TimedPass& pass : timed.passes) {
-    const TileChoice& tiles = space.tiles[point.choice];
-    NattenProblem problem{.mask = point.mask, .backend = pass.family};
-    problem.tiles = pass.walk == Walk::kForward ? tiles.tiles : tiles.backward_tiles;
-    problem.pass = pass.walk;
-    problem.kernel_alone = true;
-    LaunchWork work = launch_work(natten_visits(problem).attention, point.mask.rank(), pass.repeats / heads, pass.workers);
-    work.waves = work.ctas / static_cast<double>(work.workers);
-    PassCosts costs = pass.costs;
-    costs.launch_us = costs.slowdown = 0;
-    ms += launch_time(work, costs).total_ms;
-  }
-  return ms;
-}
-
-/// Of the same mask the fastest.
-std::vector<RecallCandidate> fastest_of_each(std::vector<RecallCandidate> all) {
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.ms < b.ms; });
-  const auto key = [](const RecallCandidate& each) {
-    return std::pair{window_of(each.mask), stride_of(each.mask)};
-  };
-  std::map<std::pair<Extents, Extents>, bool> seen;
-  std::erase_if(all, [&](const RecallCandidate& each) { return !seen.emplace(key(each), true).second; });
-  return all;
-}
 
 }  // namespace
 
-std::vector<RecallCandidate> recall_candidates(SearchQuestion& question, const Context& context) {
+RecallCandidates::RecallCandidates(SearchQuestion& question, const Context& context) : context_(context) {
   require_no(question.constraints.fully_block_sparse, "fully_block_sparse");
   require_no(question.constraints.no_padding, "no_padding");
   require_no(question.constraints.min_speedup.has_value(), "min_speedup");
   require_no(asks_cycle(question.cyclic), "cyclic");
-  SearchAnswer answer;
-  answer.question = question;
+  SearchAnswer answer{.question = question};
   answer.question.objective = Objective::kTime;
-  SearchSpace space = space_of(context.catalog, answer);
-  (void)leave_out_refused(answer.question, context, space);
-  const auto objective = time_objective(answer.question, space, context);
-  if (const auto* missing = std::get_if<MissingTime>(&objective))
+  space_ = space_of(context.catalog, answer);
+  (void)leave_out_refused(answer.question, context, space_);
+  answer.question.constraints = question.constraints;  // as asked: the data judge shapes
+  question_ = question = answer.question;
+  auto times = search_times(question_, space_, context);
+  if (const auto* missing = std::get_if<MissingTime>(&times))
     throw InvalidParameter("recall", "no time", "a time for every tile choice: " + missing->sentence);
-  const TimeObjective& timed = std::get<TimeObjective>(objective);
-  Enumeration enumeration(question, space,
-                          question.constraints.max_imbalance);  // as asked: the data judge shapes
-  const std::vector<Enumeration::Point> points = enumeration.points();
-  std::vector<RecallCandidate> all(points.size());
-  run_tasks(points.size(), {.threads = context.threads}, [&](std::size_t i, std::size_t) {
-    all[i] = {points[i].mask, space.tiles[points[i].choice], false,
-              timed.exact_ms(points[i].mask, points[i].choice),
-              least_head_ms(space, timed.choices[points[i].choice], points[i], *question.setting.heads)};
-  });
-  const bool sparse_wanted = question.constraints.sparsity && question.constraints.sparsity->lo > 0;
-  const bool has_whole =
-      std::equal(space.input.begin(), space.input.end(), space.window.begin(),
-                 [](std::int64_t length, const IntRange& range) { return range.hi >= length; });
-  if (has_whole && !sparse_wanted && !refused_dense_window(answer.question, context, space)) {
-    RecallCandidate dense{make_mask(space.input, space.input, {}, {}, space.causal), space.tiles.front(),
-                          true, 0, 0};
-    dense.ms = launch_ms(answer.question, dense, *question.setting.heads, context);
-    all.push_back(std::move(dense));
-  }
-  answer.question.constraints = question.constraints;
-  question = answer.question;
-  if (all.empty())
+  times_.emplace(*question.setting.heads, std::get<SearchTimes>(std::move(times)));
+  add_masks();
+  add_dense();
+  if (masks_.empty())
     throw InvalidParameter("window_range", "no window", "ranges and constraints that a window meets");
-  return fastest_of_each(std::move(all));
+}
+
+void RecallCandidates::add_masks() {
+  masks_ = Enumeration(question_.constraints, space_).masks();
+  // Of masks that take and keep the same, such as those whose window covers the axis of a stride, heads have the first.
+  std::stable_sort(masks_.begin(), masks_.end(), [](const NeighborhoodMask& a, const NeighborhoodMask& b) {
+    return product(stride_of(a), "stride") < product(stride_of(b), "stride");
+  });
+  for (const NeighborhoodMask& mask : masks_) {
+    poll_now();
+    LeastTime least = {std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    for (const auto& [of_choice, choice] : choices_of(mask))
+      least = {std::min(least.ms, of_choice.ms), std::min(least.head_ms, of_choice.head_ms)};
+    least_.push_back(least);
+  }
+}
+
+void RecallCandidates::add_dense() {
+  const std::optional<SparsityRange>& sparsity = question_.constraints.sparsity;
+  has_dense_ = (!sparsity || sparsity->lo == 0) && !refused_dense_window(question_, context_, space_) &&
+               std::equal(space_.input.begin(), space_.input.end(), space_.window.begin(),
+                          [](std::int64_t length, const IntRange& range) { return range.hi >= length; });
+  if (!has_dense_) return;
+  const std::int64_t heads = *question_.setting.heads;
+  masks_.push_back(make_mask(space_.input, space_.input, {}, {}, space_.causal));
+  least_.push_back({times_of(heads).dense_ms.front(), 0});
+}
+
+SearchTimes& RecallCandidates::times_of(std::int64_t heads) {
+  const auto known = times_.find(heads);
+  if (known != times_.end()) return known->second;
+  SearchQuestion question = question_;
+  question.setting.heads = question.setting.heads_kv = heads;
+  return times_.emplace(heads, std::get<SearchTimes>(search_times(question, space_, context_))).first->second;
+}
+
+std::vector<std::pair<LeastTime, std::size_t>> RecallCandidates::choices_of(const NeighborhoodMask& mask) {
+  const std::vector<LeastTime> least = times_of(*question_.setting.heads).least(mask);
+  std::vector<std::pair<LeastTime, std::size_t>> choices;
+  for (std::size_t choice = 0; choice < least.size(); ++choice) {
+    if (question_.constraints.natten_fast_path && !on_fast_path(space_, mask, choice)) continue;
+    choices.emplace_back(least[choice], choice);
+  }
+  return choices;
+}
+
+std::size_t RecallCandidates::choice_of(std::size_t candidate) {
+  const auto [place, is_new] = fastest_.try_emplace(candidate, 0);
+  if (!is_new || is_dense(candidate)) return place->second;
+  auto choices = choices_of(masks_[candidate]);
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const auto& a, const auto& b) { return a.first.ms < b.first.ms; });
+  const TimeObjective& all_heads = times_of(*question_.setting.heads).objective;
+  std::pair<double, std::size_t> fastest{std::numeric_limits<double>::max(), 0};
+  for (const auto& [least, choice] : choices) {
+    if (least.ms > fastest.first) break;
+    fastest = std::min(fastest, {all_heads.exact_ms(masks_[candidate], choice), choice});
+  }
+  return place->second = fastest.second;
+}
+
+double RecallCandidates::ms(std::size_t candidate, std::int64_t heads) {
+  const auto [known, is_new] = known_ms_.try_emplace({candidate, heads}, 0);
+  if (!is_new) return known->second;
+  SearchTimes& times = times_of(heads);
+  return known->second = is_dense(candidate) ? times.dense_ms.front()
+                                             : times.objective.exact_ms(masks_[candidate], choice_of(candidate));
+}
+
+RecallCandidate RecallCandidates::at(std::size_t candidate) {
+  return {masks_[candidate], space_.tiles[choice_of(candidate)], is_dense(candidate)};
 }
 
 SearchQuestion question_of(const SearchQuestion& question, const RecallCandidate& candidate) {
@@ -237,22 +245,6 @@ SearchQuestion question_of(const SearchQuestion& question, const RecallCandidate
   one.distinct = Distinct::kWindow;
   one.top = 1;
   return one;
-}
-
-double launch_ms(const SearchQuestion& question, const RecallCandidate& candidate, std::int64_t heads,
-                 const Context& context) {
-  SearchAnswer answer;
-  answer.question = question_of(question, candidate);
-  answer.question.setting.heads = heads;
-  answer.question.setting.heads_kv = heads;
-  if (candidate.dense) {
-    const SearchAnswer found = search(answer.question, context);
-    double ms = 0;
-    for (const SearchCandidate& each : found.candidates) ms += each.speedup * each.total_ms();
-    return ms;
-  }
-  const SearchSpace space = space_of(context.catalog, answer);
-  return std::get<TimeObjective>(time_objective(answer.question, space, context)).exact_ms(candidate.mask, 0);
 }
 
 }  // namespace natten_sim::study

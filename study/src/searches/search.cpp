@@ -8,9 +8,9 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "searches/prepared_search.hpp"
 #include "searches/recall_candidates.hpp"
 #include "searches/search_space.hpp"
-#include "searches/search_times.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -62,12 +62,8 @@ std::optional<std::int64_t> most_of_windows(const SearchQuestion& question, cons
   return pairs - 1;
 }
 
-DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& space, const Context& context,
+DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& space, const TimeObjective& timed,
                            const SearchRun& options) {
-  const auto objective = time_objective(question, space, context);
-  if (const auto* missing = std::get_if<MissingTime>(&objective))
-    throw InvalidParameter("objective", "time", "a time for every tile choice: " + missing->sentence, "work");
-  const auto& timed = std::get<TimeObjective>(objective);
   if (question.kind == SearchKind::kBest)
     return search_fastest(space, question.constraints, timed, static_cast<std::size_t>(*question.top),
                           *question.distinct, options);
@@ -76,10 +72,8 @@ DistinctResult run_by_time(const SearchQuestion& question, const SearchSpace& sp
   return search_time_front(space, constraints, timed, kFrontStep, options);
 }
 
-DistinctResult run(const SearchQuestion& question, const SearchSpace& space, const Context& context,
-                   const SearchRun& options) {
-  if (*question.objective == Objective::kTime) return run_by_time(question, space, context, options);
-  SearchConstraints constraints = question.constraints;
+DistinctResult run_by_count(const SearchQuestion& question, const SearchSpace& space, const SearchRun& options) {
+  const SearchConstraints& constraints = question.constraints;
   const Objective objective = row_of(*question.objective).ranks_by;
   switch (question.kind) {
     case SearchKind::kLadder:
@@ -184,8 +178,8 @@ std::int64_t dense_rows(const SearchQuestion& question, const SearchSpace& space
   return 1;
 }
 
-/// Searches the tiles of each size by themselves.
-void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer& answer) {
+/// Searches the tiles of each size by themselves; those of all sizes together by time.
+void search_sizes(const SearchSpace& space, const TimeObjective* timed, const Context& context, SearchAnswer& answer) {
   SearchQuestion question = answer.question;
   if (*question.objective == Objective::kEndToEnd && question.constraints.min_speedup) {
     question.constraints.min_speedup =
@@ -206,7 +200,8 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
     options.memory = context.axis_memory;
     if (context.progress) options.progress = part;
     const SearchSpace& of_size = sizes[index].space;
-    const DistinctResult found = run(question, of_size, context, options);
+    const DistinctResult found =
+        timed != nullptr ? run_by_time(question, of_size, *timed, options) : run_by_count(question, of_size, options);
     answer.evaluated += found.search.evaluated;
     answer.complete = answer.complete && found.complete;
     answer.sketched = answer.sketched || found.sketched;
@@ -218,7 +213,7 @@ void search_sizes(const SearchSpace& space, const Context& context, SearchAnswer
       SearchCandidate row = candidate_of(candidate, of_size, question, context);
       if (dense && row.dense_path) continue;
       row.tile_size = index;
-      if (*question.objective == Objective::kTime) add_times(question, of_size, context, row);
+      if (timed != nullptr) add_times(question, of_size, context, row);
       answer.candidates.push_back(std::move(row));
       ++rows;
     }
@@ -240,32 +235,49 @@ SearchQuestion with_cyclic_kernel(SearchQuestion question) {
 
 }  // namespace
 
-SearchAnswer search(const SearchQuestion& question, const Context& context) {
-  if (question.recall.has_wish()) return choose_by_recall(question, context);
-  SearchAnswer answer;
-  SearchQuestion& full = answer.question = with_cyclic_kernel(question);
+PreparedSearch::PreparedSearch(const SearchQuestion& question, const Context& context) : context_(context) {
+  SearchQuestion& full = known_.question = with_cyclic_kernel(question);
   full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
-  SearchSpace space = space_of(context.catalog, answer);
-  answer.unbounded = full.kind == SearchKind::kBest && question.window.empty() &&
-                     question.window_range.empty() && !full.constraints.sparsity &&
-                     full.dense_axes.size() < space.input.rank();
-  answer.space_size = space_size(space);
-  answer.excluded = leave_out_refused(full, context, space);
-  if (!question.objective && full.kind != SearchKind::kLadder && full.setting.device) {
-    if (const std::optional<std::string> why = no_time(full, space, context)) {
-      answer.time_missing = *why;
-    } else {
-      full.objective = Objective::kTime;
-    }
+  space_ = space_of(context.catalog, known_);
+  known_.unbounded = full.kind == SearchKind::kBest && question.window.empty() && question.window_range.empty() &&
+                     full.dense_axes.size() < space_.input.rank();
+  known_.space_size = space_size(space_);
+  known_.excluded = leave_out_refused(full, context, space_);
+  if (full.setting.preset) known_.preset = context.catalog.preset(*full.setting.preset);
+  const bool asked = question.objective == Objective::kTime;
+  if (!asked && (question.objective || full.kind == SearchKind::kLadder || !full.setting.device)) return;
+  auto found = search_times(full, space_, context);
+  if (const auto* missing = std::get_if<MissingTime>(&found)) {
+    if (asked)
+      throw InvalidParameter("objective", "time", "a time for every tile choice: " + missing->sentence, "work");
+    known_.time_missing = missing->sentence;
+  } else {
+    full.objective = Objective::kTime;
+    times_ = std::get<SearchTimes>(std::move(found));
   }
-  search_sizes(space, context, answer);
+}
+
+SearchAnswer PreparedSearch::answer(const SearchConstraints& constraints, std::optional<std::int64_t> top) {
+  SearchAnswer answer = known_;
+  SearchQuestion& full = answer.question;
+  full.constraints = constraints;
+  full.top = top;
+  answer.unbounded = answer.unbounded && !constraints.sparsity;
+  if (times_) times_->require_speedup(constraints.min_speedup);
+  search_sizes(space_, times_ ? &times_->objective : nullptr, context_, answer);
   if (full.recall.table && !answer.candidates.empty()) {
     std::vector<NeighborhoodMask> masks;
     for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
-    answer.recalls = recalls_of(*full.recall.table, full.setting.input, masks, context);
+    answer.recalls = recalls_of(*full.recall.table, full.setting.input, masks, context_);
   }
-  if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   return answer;
+}
+
+SearchAnswer search(const SearchQuestion& question, const Context& context) {
+  if (question.recall.has_wish()) return choose_by_recall(question, context);
+  PreparedSearch prepared(question, context);
+  const SearchQuestion& full = prepared.known().question;
+  return prepared.answer(full.constraints, full.top);
 }
 
 std::vector<SearchAnswer> search_on(const SearchQuestion& question, const std::vector<std::string>& devices,

@@ -150,7 +150,7 @@ void set_tiles(const Catalog& catalog, SearchAnswer& answer, SearchSpace& space)
     return;
   }
   if (!question.kernels.empty()) {
-    KernelTiles tiles = tiles_of_kernels(question, catalog);
+    TilesOfKernels tiles = tiles_of_kernels(question, catalog);
     space.tiles = std::move(tiles.choices);
     answer.left_out = std::move(tiles.left_out);
     return;

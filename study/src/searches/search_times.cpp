@@ -9,6 +9,8 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/study/cell_costs.hpp>
 
 #include "count_time.hpp"
@@ -45,7 +47,12 @@ class MaskTimes {
     return question.pass == question_.pass && question.kernel == question_.kernel &&
            question.tiles.q_tile == question_.tiles.q_tile && question.tiles.kv_tile == question_.tiles.kv_tile;
   }
-  [[nodiscard]] const TimeFrame& frame() const { return frame_; }
+  [[nodiscard]] TimedPass pass() const {
+    return {question_.pass,  frame_.family,  frame_.costs,
+            repeats_,        frame_.workers, static_cast<double>(kMostSimulated),
+            frame_.added_ms};
+  }
+  [[nodiscard]] double dense_ms() const { return frame_.dense_ms.value(); }
 
   [[nodiscard]] double ms(const NeighborhoodMask& mask, const Context& context) {
     std::pair key{window_of(mask), stride_of(mask)};
@@ -61,28 +68,42 @@ class MaskTimes {
     return ms;
   }
 
+  [[nodiscard]] LeastTime least(const NeighborhoodMask& mask) const {
+    NattenProblem problem{.mask = mask, .backend = frame_.family, .tiles = question_.tiles};
+    problem.pass = question_.pass;
+    problem.kernel_alone = true;
+    LaunchWork work = launch_work(natten_visits(problem).attention, mask.rank(), repeats_, frame_.workers);
+    work.waves = work.ctas / static_cast<double>(work.workers);
+    const LaunchTime time = launch_time(work, frame_.costs);
+    return {time.total_ms * (1 - kRounding) + frame_.added_ms,
+            (time.tiles_ms + time.masking_ms + time.prologue_ms) / static_cast<double>(question_.sizes.heads)};
+  }
+
  private:
+  static constexpr double kRounding = 1e-9;  // of sums in another order
+
   TimeQuestion question_;
   TimeFrame frame_;
+  std::int64_t repeats_ = checked_multiply(question_.sizes.batch, question_.sizes.heads, "heads");
   std::mutex mutex_;
   std::map<std::pair<Extents, Extents>, double> known_;  // of windows and strides
 };
 
-bool timeable(const SearchQuestion& question, const SearchSpace& space) {
-  return question.setting.device && space.input.rank() <= 3 && !space.tiles.empty();
-}
-
 }  // namespace
 
-std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& question,
-                                                        const SearchSpace& space, const Context& context) {
+void SearchTimes::require_speedup(const std::optional<double>& min_speedup) {
+  for (std::size_t i = 0; i < dense_ms.size(); ++i)
+    objective.choices[i].most_ms = min_speedup ? dense_ms[i] / *min_speedup : 0;
+}
+
+std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& question, const SearchSpace& space,
+                                                    const Context& context) {
   if (!question.setting.device) return MissingTime{"a time needs a device, such as h200"};
-  TimeObjective objective;
+  SearchTimes times;
   const NeighborhoodMask whole =
       make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal, space.cyclic);
   std::vector<std::shared_ptr<MaskTimes>> known;
   std::vector<std::vector<std::shared_ptr<MaskTimes>>> of_choices;
-  const std::optional<double>& min_speedup = question.constraints.min_speedup;
   for (const TileChoice& choice : space.tiles) {
     if (choice.backend.empty() && choice.kernel.empty())
       return MissingTime{"tiles of no backend have no kernel, so no time"};
@@ -92,38 +113,40 @@ std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& qu
     for (const Walk walk : kWalks) {
       if (!has_pass(space.phase, walk)) continue;
       TimeQuestion asked = question_of(question, choice, whole, walk);
-      const std::int64_t repeats = checked_multiply(asked.sizes.batch, asked.sizes.heads, "heads");
-      auto times = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each->is_of(asked); });
-      if (times == known.end()) {
+      auto pass = std::find_if(known.begin(), known.end(), [&](const auto& each) { return each->is_of(asked); });
+      if (pass == known.end()) {
         const auto found = time_frame(asked, context);
         if (const auto* missing = std::get_if<MissingTime>(&found)) return *missing;
-        times = known.insert(times, std::make_shared<MaskTimes>(std::move(asked), std::get<TimeFrame>(found)));
+        pass = known.insert(pass, std::make_shared<MaskTimes>(std::move(asked), std::get<TimeFrame>(found)));
       }
-      const TimeFrame& frame = (*times)->frame();
-      if (frame.family == NattenBackend::kCutlassFna && product(dilation_of(whole), "dilation") > 1)
+      timed.passes.push_back((*pass)->pass());
+      if (timed.passes.back().family == NattenBackend::kCutlassFna && product(dilation_of(whole), "dilation") > 1)
         return MissingTime{"cutlass-fna with dilation is not searched by time: its CTAs mix dilation groups"};
-      timed.passes.push_back({walk, frame.family, frame.costs, repeats, frame.workers,
-                              static_cast<double>(kMostSimulated), frame.added_ms});
-      of_choices.back().push_back(*times);
-      dense_ms += frame.dense_ms.value();
+      of_choices.back().push_back(*pass);
+      dense_ms += (*pass)->dense_ms();
     }
-    if (min_speedup) timed.most_ms = dense_ms / *min_speedup;
-    objective.choices.push_back(std::move(timed));
+    times.objective.choices.push_back(std::move(timed));
+    times.dense_ms.push_back(dense_ms);
   }
-  objective.exact_ms = [of_choices = std::move(of_choices), &context](const NeighborhoodMask& mask, std::size_t choice) {
+  times.least = [of_choices, known](const NeighborhoodMask& mask) {
+    std::map<const MaskTimes*, LeastTime> of_passes;
+    for (const std::shared_ptr<MaskTimes>& pass : known) of_passes[pass.get()] = pass->least(mask);
+    std::vector<LeastTime> least(of_choices.size());
+    for (std::size_t choice = 0; choice < of_choices.size(); ++choice) {
+      for (const std::shared_ptr<MaskTimes>& pass : of_choices[choice]) {
+        const LeastTime& of_pass = of_passes.at(pass.get());
+        least[choice] = {least[choice].ms + of_pass.ms, least[choice].head_ms + of_pass.head_ms};
+      }
+    }
+    return least;
+  };
+  times.objective.exact_ms = [of_choices = std::move(of_choices), &context](const NeighborhoodMask& mask,
+                                                                            std::size_t choice) {
     double ms = 0;
-    for (const std::shared_ptr<MaskTimes>& times : of_choices[choice]) ms += times->ms(mask, context);
+    for (const std::shared_ptr<MaskTimes>& pass : of_choices[choice]) ms += pass->ms(mask, context);
     return ms;
   };
-  return objective;
-}
-
-std::optional<std::string> no_time(const SearchQuestion& question, const SearchSpace& space,
-                                   const Context& context) {
-  const auto objective = time_objective(question, space, context);
-  if (const auto* missing = std::get_if<MissingTime>(&objective)) return missing->sentence;
-  if (!timeable(question, space)) return "layouts of four axes have no time";
-  return std::nullopt;
+  return times;
 }
 
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
@@ -274,12 +297,12 @@ void add_choices(const SearchQuestion& question, const TimedKernel& kernel, cons
 
 }  // namespace
 
-KernelTiles tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
+TilesOfKernels tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog) {
   const Setting& setting = question.setting;
   if (!setting.device) throw InvalidParameter("kernel", question.kernels.front(), "a device as well");
   const Device& device = catalog.device(*setting.device);
   std::vector<TimedKernel> kernels;
-  KernelTiles tiles;
+  TilesOfKernels tiles;
   for (const std::string& name : question.kernels) {
     kernels.push_back(timed_kernel(name, device));
     require_searchable(name, kernels.back(), question.phase);

@@ -1,29 +1,43 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 
-/// What ranks a space by time: costs of every tile choice on the question's device. Missing: of the first
-/// choice that has none. `question` is resolved, and outlives the result, as does `context`.
-[[nodiscard]] std::variant<TimeObjective, MissingTime> time_objective(const SearchQuestion& question,
-                                                                      const SearchSpace& space,
-                                                                      const Context& context);
+/// No launch takes less.
+struct LeastTime {
+  double ms = 0;
+  double head_ms = 0;  ///< for each head, however many a launch has: waves, launch, copies and power left out
+};
 
-/// Why a question without an objective is not ranked by time; none: it is.
-[[nodiscard]] std::optional<std::string> no_time(const SearchQuestion& question, const SearchSpace& space,
-                                                 const Context& context);
+/// What ranks a space by time, and what dense attention takes in the passes of each tile choice.
+struct SearchTimes {
+  TimeObjective objective;
+  std::vector<double> dense_ms;
+  /// Of every tile choice: launches last the mean load of their workers. Much cheaper than exact_ms, which simulates them.
+  std::function<std::vector<LeastTime>(const NeighborhoodMask&)> least;
+
+  /// Leaves out what is not this many times as fast as dense attention; none: nothing.
+  void require_speedup(const std::optional<double>& min_speedup);
+};
+
+/// Costs of every tile choice on the question's device. Missing: of the first choice that has none. `question` is
+/// resolved; `context` outlives the result.
+[[nodiscard]] std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& question,
+                                                                  const SearchSpace& space, const Context& context);
 
 /// Fills in the times of a candidate, and its speedup by them.
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                SearchCandidate& candidate);
 
-struct KernelTiles {
+struct TilesOfKernels {
   std::vector<TileChoice> choices;
   std::vector<LeftOutKernel> left_out;
 };
@@ -31,6 +45,6 @@ struct KernelTiles {
 /// The tile pairs of the kernels that the question names, each with its kernel, in the order of timed_kernels().
 /// A kernel without times or tiles there is left out if another one has them.
 /// @throws InvalidParameter when no kernel has tiles, UnknownName.
-[[nodiscard]] KernelTiles tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog);
+[[nodiscard]] TilesOfKernels tiles_of_kernels(const SearchQuestion& question, const Catalog& catalog);
 
 }  // namespace natten_sim::study

@@ -213,7 +213,8 @@ TEST_CASE("restricting to attended pairs keeps exactly the windows that can lie 
 struct Choice {
   std::vector<AxisBounds> axes;
   CostScale scale;
-  ChoiceBounds bounds;
+  std::size_t passes = 1;
+  CostLimit limit;
 };
 
 Choice choice_of(const SearchSpace& space, Objective objective, long double limit) {
@@ -221,17 +222,14 @@ Choice choice_of(const SearchSpace& space, Objective objective, long double limi
   choice.scale = cost_scale(space, objective, space.tiles[0]);
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
     choice.axes.emplace_back(space, SearchConstraints{}, objective, axis, space.tiles[0]);
-  choice.bounds.passes = Passes(space).size();
-  choice.bounds.limit = CostLimit{{static_cast<long double>(choice.scale.scale[0]),
-                                   static_cast<long double>(choice.scale.scale[1])},
-                                  limit};
+  choice.passes = Passes(space).size();
+  choice.limit = {{static_cast<long double>(choice.scale.scale[0]), static_cast<long double>(choice.scale.scale[1])},
+                  limit};
   return choice;
 }
 
-PerPass<long double> useful(Choice& choice, std::size_t axis, std::int64_t window, std::int64_t attended_lo) {
-  choice.bounds.axes = {};
-  for (const AxisBounds& bounds : choice.axes) choice.bounds.axes.push_back(&bounds);
-  return largest_useful_costs(choice.bounds, axis, window, attended_lo);
+PerPass<long double> useful(const Choice& choice, std::size_t axis, std::int64_t window, std::int64_t attended_lo) {
+  return UsefulCosts(choice.axes, axis, choice.passes, choice.limit, attended_lo).of(choice.axes[axis].of_window(window));
 }
 
 TEST_CASE("a cost that is part of an answer is never above the largest useful one") {
@@ -292,8 +290,8 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
   CHECK(useful(choice, 1, 5, 751)[0] < 0);  // 31 of 36: window 6 costs 36, and 36 * 25 > 300
   CHECK(useful(choice, 0, 1, 151)[0] < 0);  // no window of five tokens attends to 26 pairs
   // Without a limit every cost is of use.
-  choice.bounds.limit.reset();
-  CHECK(useful(choice, 1, 5, 751)[0] == std::numeric_limits<long double>::max());
+  CHECK(UsefulCosts(choice.axes, 1, 1, std::nullopt, 751).of(choice.axes[1].of_window(5))[0] ==
+        std::numeric_limits<long double>::max());
   // Three axes: the cheapest windows of the others, or the pairs that they need together.
   space = full_space({3, 4, 5});
   space.tiles = {{"", {{1, 1, 1}, {1, 1, 1}}}};
@@ -347,14 +345,14 @@ TEST_CASE("a pass may cost what the limit and the least of the other pass leave"
   REQUIRE(choice.scale.base == 900 * 7);
   REQUIRE(choice.scale.scale == PerPass<std::int64_t>{5, 2});
   // Window 2 of axis 0 and at least 100 pairs: 12 pairs, the other axis 9 at least, with window 2 10.
-  choice.bounds.limit->most = 1000;
+  choice.limit.most = 1000;
   const PerPass<long double> costs = useful(choice, 0, 2, 100);
   CHECK(costs[0] == Approx((1000 - 2 * 10 * 12) / (5 * 10.0)));
   CHECK(costs[1] == Approx((1000 - 5 * 10 * 12) / (2 * 10.0)));
-  choice.bounds.limit->most = 7 * 10 * 12 - 1;
+  choice.limit.most = 7 * 10 * 12 - 1;
   CHECK(useful(choice, 0, 2, 100)[0] < 0);
   CHECK(useful(choice, 0, 2, 100)[1] < 0);
-  choice.bounds.limit->most = 7 * 10 * 12;
+  choice.limit.most = 7 * 10 * 12;
   CHECK(useful(choice, 0, 2, 100)[0] == Approx(12));
   CHECK(useful(choice, 0, 2, 100)[1] == Approx(12));
 }

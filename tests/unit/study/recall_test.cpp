@@ -101,12 +101,8 @@ TEST_CASE(
 }
 
 /// What both heads take with these candidates: one launch if they are the same.
-double ms_of_pair(const study::SearchQuestion& question, const std::vector<study::RecallCandidate>& candidates,
-                  std::size_t first, std::size_t second) {
-  const auto ms = [&](std::size_t candidate, std::int64_t heads) {
-    return study::launch_ms(question, candidates[candidate], heads, shared_context());
-  };
-  return first == second ? ms(first, 2) : ms(first, 1) + ms(second, 1);
+double ms_of_pair(study::RecallCandidates& candidates, std::size_t first, std::size_t second) {
+  return first == second ? candidates.ms(first, 2) : candidates.ms(first, 1) + candidates.ms(second, 1);
 }
 
 TEST_CASE("a choice takes no longer than steps along the hulls, and no less than the best of all pairs of windows") {
@@ -116,15 +112,13 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
     const SearchAnswer answer = chosen(question, {.least_recall = share});
     const RecallChoice& choice = *answer.choice;
     study::SearchQuestion full = answer.question;
-    const std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
-    std::vector<NeighborhoodMask> masks;
+    study::RecallCandidates all(full, shared_context());
     std::vector<double> costs, alone;
-    for (const study::RecallCandidate& each : all) {
-      masks.push_back(each.mask);
-      costs.push_back(each.ms / 2);
-      alone.push_back(study::launch_ms(full, each, 1, shared_context()));
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      costs.push_back(all.ms(i, 2) / 2);
+      alone.push_back(all.ms(i, 1));
     }
-    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, masks, shared_context());
+    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, all.masks(), shared_context());
     const RecallTrade trade(recalls.values, costs);
     std::size_t steps = 0;
     while (trade.points()[steps].recall < 2 * share) ++steps;
@@ -133,11 +127,11 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
     for (std::size_t a = 0; a < all.size(); ++a) {
       for (std::size_t b = 0; b < all.size(); ++b) {
         if (recalls.at(0, 0, a) + recalls.at(0, 1, b) < 2 * share) continue;
-        best = std::min(best, a == b ? ms_of_pair(full, all, a, a) : alone[a] + alone[b]);
+        best = std::min(best, a == b ? ms_of_pair(all, a, a) : alone[a] + alone[b]);
       }
     }
     CAPTURE(share, all.size());
-    CHECK(choice.ms <= ms_of_pair(full, all, hull[0], hull[1]) * (1 + 1e-9));
+    CHECK(choice.ms <= ms_of_pair(all, hull[0], hull[1]) * (1 + 1e-9));
     CHECK(choice.ms >= best * (1 - 1e-9));
     CHECK(*choice.least_ms <= best * (1 + 1e-9));
     // The bound asks for launches of few windows; the same with those of all.
@@ -189,6 +183,33 @@ Best best_of_all(const std::vector<std::vector<double>>& launches, const study::
   return best;
 }
 
+TEST_CASE("launches that are never timed take no less than their bounds, and those that are have the fastest tiles") {
+  study::SearchQuestion question = images();
+  for (const std::int64_t batch : {1, 7}) {
+    for (const SearchPhase phase : {SearchPhase::kForward, SearchPhase::kBoth}) {
+      question.setting.batch = batch;
+      question.phase = phase;
+      study::SearchQuestion full = chosen(question, {.least_recall = 0.5}).question;
+      study::RecallCandidates all(full, shared_context());
+      for (std::size_t i = 0; i < all.size(); i += 7) {
+        CAPTURE(batch, phase == SearchPhase::kBoth, i, to_string(window_of(all.masks()[i])));
+        for (const std::int64_t heads : {1, 2}) {
+          CHECK(all.least(i).head_ms * static_cast<double>(heads) <= all.ms(i, heads));
+        }
+        CHECK(all.least(i).ms <= all.ms(i, 2));
+        if (all.at(i).dense) continue;
+        // A search of this window and stride alone, with any tiles.
+        study::SearchQuestion alone = question;
+        alone.window = window_of(all.masks()[i]);
+        alone.stride = stride_of(all.masks()[i]);
+        alone.top = 1;
+        alone.distinct = Distinct::kWindow;
+        CHECK(study::search(alone, shared_context()).candidates.at(0).total_ms() <= all.ms(i, 2) * (1 + 1e-9));
+      }
+    }
+  }
+}
+
 TEST_CASE("the best of all choices of windows for three heads lies between the bound and the choice") {
   study::SearchQuestion question = images();
   question.setting.batch = 1;
@@ -200,16 +221,12 @@ TEST_CASE("the best of all choices of windows for three heads lies between the b
     const SearchAnswer answer = chosen(question, {.table = table, .least_recall = share});
     const RecallChoice& choice = *answer.choice;
     study::SearchQuestion full = answer.question;
-    std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
-    std::vector<NeighborhoodMask> masks;
-    std::vector<std::vector<double>> launches;
-    for (const study::RecallCandidate& each : all) {
-      masks.push_back(each.mask);
-      launches.emplace_back();
-      for (std::int64_t heads = 1; heads <= 3; ++heads)
-        launches.back().push_back(study::launch_ms(full, each, heads, shared_context()));
+    study::RecallCandidates all(full, shared_context());
+    std::vector<std::vector<double>> launches(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      for (std::int64_t heads = 1; heads <= 3; ++heads) launches[i].push_back(all.ms(i, heads));
     }
-    const study::MaskRecalls recalls = study::recalls_of(table, {64, 64}, masks, shared_context());
+    const study::MaskRecalls recalls = study::recalls_of(table, {64, 64}, all.masks(), shared_context());
     const Best best = best_of_all(launches, recalls, share);
     CAPTURE(share, all.size(), best.ms, *choice.least_ms, choice.ms);
     CHECK(*choice.least_ms <= best.ms * (1 + 1e-9));
@@ -251,17 +268,28 @@ TEST_CASE("where launches of few heads fill no wave, no window for all heads doe
   for (const double share : {0.3, 0.5, 0.8, 0.95}) {
     const SearchAnswer answer = chosen(question, {.least_recall = share});
     study::SearchQuestion full = answer.question;
-    const std::vector<study::RecallCandidate> all = study::recall_candidates(full, shared_context());
-    std::vector<NeighborhoodMask> masks;
-    for (const study::RecallCandidate& each : all) masks.push_back(each.mask);
-    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, masks, shared_context());
+    study::RecallCandidates all(full, shared_context());
+    const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, all.masks(), shared_context());
     CAPTURE(share, all.size());
     CHECK(answer.choice->ms <= *answer.choice->dense_ms * (1 + 1e-9));
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if ((recalls.at(0, 0, i) + recalls.at(0, 1, i)) / 2 >= share) CHECK(answer.choice->ms <= all[i].ms * (1 + 1e-9));
+      if ((recalls.at(0, 0, i) + recalls.at(0, 1, i)) / 2 >= share) CHECK(answer.choice->ms <= all.ms(i, 2) * (1 + 1e-9));
     }
     const SearchAnswer budget = chosen(question, {.budget_ms = *answer.choice->dense_ms});
     CHECK(budget.choice->recall == Approx(1));
+  }
+}
+
+TEST_CASE("a launch of all heads has the question's KV heads, whose copies take their time") {
+  study::SearchQuestion question = images();
+  double before = 0;
+  for (const std::int64_t heads_kv : {1, 2}) {
+    question.setting.heads_kv = heads_kv;
+    const SearchAnswer answer = chosen(question, {.least_recall = 0.8, .per = RecallPer::kLayer});
+    REQUIRE(answer.choice->launches.size() == 1);
+    CHECK(answer.choice->ms == Approx(answer.candidates.at(0).total_ms()));  // as it is found alone
+    CHECK(answer.choice->ms != Approx(before));
+    before = answer.choice->ms;
   }
 }
 

@@ -135,14 +135,14 @@ struct SearchAnswer {
 ///
 /// With a wish of recall the answer is a window for every head. Candidates then are dense attention and, for every tile
 /// choice that the question leaves, windows of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and
-/// strides with which NATTEN masks nothing; at most 24 windows along an axis, evenly spaced. Heads take steps up the hull
-/// of recall over time (search's RecallTrade) until the wish ends them; then single heads take candidates off the hull
-/// that end nearer to it, as long as the launches take less, or keep more; where one window for a layer does better so
-/// than windows for its heads, its heads have that. A budget holds for the launches as they are,
-/// asked one by one. Not proved best: RecallChoice::least_ms and most_recall bound what is missing. They take for each
+/// strides that NATTEN need not mask; at most 24 windows along an axis, evenly spaced. Each has its fastest tiles. Heads
+/// climb the hull of recall over time (search's RecallTrade) until the wish ends them; then single heads take candidates
+/// off the hull that end nearer to it, as long as the launches take less, or keep more; where one window for a layer
+/// does better so than windows for its heads, its heads have that. A budget holds for the launches as they are, asked
+/// one by one. Not proved best: RecallChoice::least_ms and most_recall bound what is missing. They take for each
 /// head the least share that it has of any launch of its window, and let heads be split between windows. Ranges, tiles,
-/// sparsity, imbalance and the fast path are those of the question. Cost: a time for each candidate, and MaskRecall's of
-/// each head.
+/// sparsity, imbalance and the fast path are those of the question. Cost: a time for each candidate that its bound leaves
+/// on a hull, and MaskRecall's of each head.
 ///
 /// Exact but for such a choice, whatever `context.threads`; cost and ties as search_best(), search_pareto(), stride_ladder().
 /// @throws InvalidParameter, UnknownName, OverflowError; with a wish also for both wishes, a table of other heads than the

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -87,6 +88,8 @@ class RecallTrade {
   [[nodiscard]] std::optional<std::size_t> steps_within(double cost) const;
   /// The candidate of each unit.
   [[nodiscard]] std::vector<std::size_t> chosen(std::size_t steps) const;
+  /// All that units have after some number of steps. With higher costs of any others the trade is the same.
+  [[nodiscard]] std::set<std::size_t> candidates() const;
 
  private:
   struct Step {
