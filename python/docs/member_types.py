@@ -67,6 +67,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"preset": "hunyuan-video", "device": "h200"}, {"input": (16, 16, 16), "device": ["h200", "b200", "a100"]},
         {"preset": "hunyuan-video", "device": "h200", "speedup": 3, "add_kv": 7, "dense_steps": "3/9"},
         {"preset": "hunyuan-video", "device": "h200", "sparsity": (0.5, 0.9)}, {"preset": "hunyuan-video", "device": "h200", "sparsity": 0.9},
+        {"input": (64, 128), "cyclic": (False, True), "device": "h100"},
     ]),
     ("Mask", "mask", [
         {"mask": "document:1024,3072&causal", "heads": 4, "head_dim": 128, "device": "h200", "backprop": True},

@@ -387,6 +387,8 @@ class Choice(Record):
     backward: Final[ChoiceBackward | None]
     natten_call: Final[str]
     natten_profiler: Final[str]
+    flex_plan: Final[str]
+    padded: Final[Padded]
 
 class ChoiceBackward(Record):
     q_tile: Final[tuple[int, ...]]
@@ -416,6 +418,7 @@ class AdviceInput(Record):
     attention_share: Final[float]
     dense_steps: Final[str]
     speedup: Final[float]
+    cyclic: Final[tuple[bool, ...]]
 
 class MaskMembers:
     q_tile: Final[int]
