@@ -45,10 +45,13 @@ AdviseQuestion random_question(std::mt19937& random, const MostTokens& most) {
   question.setting.heads = heads[below(5)];
   const std::int64_t batches[] = {1, 4, 32};
   question.setting.batch = batches[below(3)];
-  question.setting.head_dim = below(3) == 0 ? 64 : 128;
-  const char* devices[] = {"h100", "h200", "b200"};
-  question.devices = {devices[below(3)]};
+  const std::int64_t head_dims[] = {128, 64, 128, 96, 32};
+  question.setting.head_dim = head_dims[below(5)];
+  if (*question.setting.heads % 8 == 0 && below(4) == 0) question.setting.heads_kv = *question.setting.heads / 8;
+  const char* devices[] = {"h100", "h200", "b200", "a100"};
+  question.devices = {devices[below(4)]};
   question.use = below(3) == 0 ? AdviseUse::kTraining : AdviseUse::kInference;
+  question.setting.deterministic = below(4) == 0;
   switch (below(4)) {
     case 0:
       question.sparsity = SparsityRange{0, share(0.2, 0.97)};
