@@ -254,7 +254,8 @@ SearchSpace space_of(const Catalog& catalog, SearchAnswer& answer) {
   }
   space.phase = question.phase;
   space.weights = weights_of(setting);
-  space.kv_tiling = effective_kv_tiling(question.kv_tiling, setting, catalog);
+  space.kv_tiling = asks_cycle(question.cyclic) ? question.kv_tiling.value_or(KvTiling::kStatic)
+                                                : effective_kv_tiling(question.kv_tiling, setting, catalog);
   // The backward kernels of all backends stream Q tiles on a grid.
   space.backward_kv_tiling = question.kv_tiling && question.phase == SearchPhase::kBackward
                                  ? *question.kv_tiling

@@ -172,6 +172,15 @@ TEST_CASE("cyclic axes are advised on devices with times of FlexAttention, for t
   CHECK_THROWS_AS(study::advise(question, shared_context()), InvalidParameter);
 }
 
+TEST_CASE("cyclic axes are advised where NATTEN would run cutlass-fna, whose KV tiles move") {
+  AdviseQuestion question = cyclic_columns();
+  question.devices = {"a100"};
+  CHECK_FALSE(choices_of(question).empty());
+  question.devices = {"h100"};
+  question.setting.head_dim = 80;  // hopper-fna has none
+  CHECK_FALSE(choices_of(question).empty());
+}
+
 TEST_CASE("each further choice attends to half as much again, and none but the first is slower than dense") {
   for (const double sparsity : {0.15, 0.3, 0.9, 0.98}) {
     AdviseQuestion question = asked({30, 48, 80}, 24);
