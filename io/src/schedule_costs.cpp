@@ -78,6 +78,32 @@ ScheduleCostEvidence read_fit(const StrictObject& fields) {
   return fit;
 }
 
+/// A row of `judged`: mask, algorithm, tokens, heads, heads per KV head, predicted and measured milliseconds.
+JudgedTime read_judged(const StrictObject& fields, const Json& row) {
+  constexpr IntegerRange kSize{1, std::int64_t{1} << 40};
+  constexpr const char* kKey = "judged";
+  if (!row.is_array() || row.size() != 7 || !row[0].is_string() || !row[1].is_string() || !row[5].is_number() ||
+      !row[6].is_number())
+    fields.fail(kKey, "rows of a mask, an algorithm, three sizes and two times");
+  JudgedTime judged{row[0].get<std::string>(),
+                    row[1].get<std::string>(),
+                    fields.integer_in(row[2], kKey, kSize),
+                    fields.integer_in(row[3], kKey, kSize),
+                    fields.integer_in(row[4], kKey, kSize),
+                    row[5].get<double>(),
+                    row[6].get<double>()};
+  if (!(judged.predicted_ms > 0 && judged.measured_ms > 0)) fields.fail(kKey, "positive times");
+  return judged;
+}
+
+Json judged_rows(const std::vector<JudgedTime>& judged) {
+  Json rows = Json::array();
+  for (const JudgedTime& each : judged)
+    rows.push_back({each.mask, each.algorithm, each.tokens, each.heads, each.heads_per_kv_head, each.predicted_ms,
+                    each.measured_ms});
+  return rows;
+}
+
 template <typename Target, std::size_t kCount>
 void put_numbers(const NumberField<Target> (&list)[kCount], const Target& from, Json& to) {
   for (const NumberField<Target>& field : list) to[field.key] = from.*field.member;
@@ -97,7 +123,7 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   const StrictObject fields(
       document, where,
       keys_of(kCallCosts, {"schema", "name", "kernel", "device", "head_dim", "dtypes", "ctas_per_sm",
-                           "writer_stages", "tasks", "fit"}));
+                           "writer_stages", "tasks", "fit", "judged"}));
   ScheduleCostSet costs;
   costs.name = fields.text("name");
   costs.kernel = fields.text("kernel");
@@ -121,6 +147,9 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
                               "tokens_in_all", "hidden", "assumed", "validity", "held_out_error", "source"}));
   } catch (const UnknownName& error) {
     throw MalformedData(where, error.what(), "names of masks");
+  }
+  if (fields.has("judged")) {
+    for (const Json& row : fields.array("judged")) costs.judged.push_back(read_judged(fields, row));
   }
   catalog.schedule_costs.insert(catalog.schedule_costs.begin(), std::move(costs));
 }
@@ -154,6 +183,7 @@ Json to_json(const ScheduleCostSet& costs) {
   object["fit"]["validity"] = fit.validity;
   object["fit"]["held_out_error"] = fit.held_out_error ? Json(*fit.held_out_error) : Json();
   object["fit"]["source"] = fit.source;
+  if (!costs.judged.empty()) object["judged"] = judged_rows(costs.judged);
   return object;
 }
 

@@ -70,7 +70,7 @@ bool is_given(const nb::kwargs& given, const std::string& name) {
 }
 
 void check_company(const std::string& name, const std::vector<std::string>& excludes,
-                   const std::vector<study::Need>& needs, const study::RuledOut& rules_out,
+                   const std::vector<std::string>& needs, const study::RuledOut& rules_out,
                    const nb::kwargs& given) {
   for (const std::string& other : excludes) {
     if (is_given(given, other)) throw Conflict(name, other);
@@ -79,10 +79,8 @@ void check_company(const std::string& name, const std::vector<std::string>& excl
     if (is_given(given, other))
       throw Conflict(other, name, study::with_members(rules_out.accepted, as_it_is));
   }
-  for (const study::Need& need : needs) {
-    if (!is_given(given, need.option))
-      throw InvalidParameter(name, "given without " + need.option,
-                             study::with_members(need.accepted, as_it_is));
+  for (const std::string& other : needs) {
+    if (!is_given(given, other)) throw Missing(name, other);
   }
 }
 

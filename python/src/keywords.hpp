@@ -43,7 +43,7 @@ using study::within;
 [[nodiscard]] bool is_given(const nb::kwargs& given, const std::string& name);
 /// What a keyword that is given excludes, needs and rules out.
 void check_company(const std::string& name, const std::vector<std::string>& excludes,
-                   const std::vector<study::Need>& needs, const study::RuledOut& rules_out, const nb::kwargs& given);
+                   const std::vector<std::string>& needs, const study::RuledOut& rules_out, const nb::kwargs& given);
 
 /// The keywords of a function as rows, each bound to a member of the question's struct. A row gives the
 /// parsing, the signature, the docstring and the echo in `input`. Names and units are those of the program's
@@ -61,7 +61,7 @@ class Keywords {
     nb::object interned;     ///< the name as callers pass it, mostly the same object
     std::vector<std::string> others = {};    ///< study::other_names
     std::vector<std::string> excludes = {};  ///< as in study::About
-    std::vector<study::Need> needs = {};
+    std::vector<std::string> needs = {};
     study::RuledOut rules_out = {};
     std::function<void(Q&, nb::handle)> read;
     std::function<bool(Q&, Json&)> write;

@@ -7,16 +7,23 @@
 namespace natten_sim::report {
 namespace {
 
+using study::JudgedInterval;
 using study::KernelRunTime;
 using study::KernelScheduleAnswer;
 
+Json interval_fields(const std::optional<JudgedInterval>& interval) {
+  if (!interval) return nullptr;
+  return {{"low", interval->low}, {"high", interval->high}, {"judged", interval->points}};
+}
+
 Json run_fields(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& given) {
-  Json fields = {{"time_ms", nullptr}, {"tflops", nullptr}};
+  Json fields = {{"time_ms", nullptr}, {"interval_ms", nullptr}, {"tflops", nullptr}};
   fields["makespan_us"] = nullptr;
   fields["waiting_us"] = nullptr;
   fields["lower_bound_us"] = nullptr;
   if (run) {
     fields["time_ms"] = run->time_ms;
+    fields["interval_ms"] = interval_fields(run->interval_ms);
     fields["tflops"] = run->tflops_per_s;
     fields["makespan_us"] = run->makespan_us;
     fields["waiting_us"] = run->waiting_us;
@@ -48,6 +55,11 @@ Json costs_fields(const KernelScheduleAnswer& answer) {
   return fields;
 }
 
+/// " (1.98 to 2.18)"; empty: there is none.
+std::string interval_text(const std::optional<JudgedInterval>& interval) {
+  return interval ? fmt::format(" ({:.3g} to {:.3g})", interval->low, interval->high) : std::string();
+}
+
 std::string run_text(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& launch) {
   if (!launch) return "none: the kernel has no such launch here";
   constexpr double kMib = 1 << 20;
@@ -55,7 +67,17 @@ std::string run_text(const std::optional<KernelRunTime>& run, const std::optiona
       fmt::format("{}; {}; dQ order: {}; workspace {:.1f} MiB", launch->algorithm, launch->launch_order,
                   launch->dq_order, static_cast<double>(launch->workspace_bytes) / kMib);
   if (!run) return order;
-  return fmt::format("{:.4g} ms, {:.4g} TFLOP/s: {}", run->time_ms, run->tflops_per_s, order);
+  return fmt::format("{:.4g} ms{}, {:.4g} TFLOP/s: {}", run->time_ms, interval_text(run->interval_ms),
+                     run->tflops_per_s, order);
+}
+
+std::string judged_text(const KernelScheduleAnswer& answer) {
+  const std::int64_t unordered = answer.not_deterministic->interval_ms->points;
+  const std::string ordered = answer.deterministic && answer.deterministic->interval_ms
+                                  ? fmt::format("{} deterministic and ", answer.deterministic->interval_ms->points)
+                                  : std::string();
+  return fmt::format("hold 9 of 10 of the nearest calls that were predicted before they were measured: {}{} unordered",
+                     ordered, unordered);
 }
 
 }  // namespace
@@ -72,6 +94,7 @@ Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
   kernel["deterministic"] = run_fields(answer.deterministic, answer.ordered);
   kernel["unordered"] = run_fields(answer.not_deterministic, answer.unordered);
   kernel["ratio"] = nullable(answer.ratio);
+  kernel["ratio_interval"] = interval_fields(answer.ratio_interval);
   kernel["extrapolated_from_tokens"] = nullable(answer.extrapolated_from_tokens);
   kernel["costs"] = costs_fields(answer);
   kernel["missing"] = answer.missing.empty() ? Json() : Json(answer.missing);
@@ -96,7 +119,8 @@ std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
     rows.push_back({"turns", "passed on when the chain has the turn of its next dQ tile"});
   if (answer.ratio)
     rows.push_back(
-        {"ratio", fmt::format("{:.3f} of the throughput is left when deterministic", *answer.ratio)});
+        {"ratio", fmt::format("{:.3f}{} of the throughput is left when deterministic", *answer.ratio,
+                              interval_text(answer.ratio_interval))});
   if (answer.deterministic) {
     rows.push_back(
         {"waiting", fmt::format("{:.4g} us a worker, of {:.4g} us", answer.deterministic->waiting_us,
@@ -107,6 +131,8 @@ std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
                                                 *answer.extrapolated_from_tokens,
                                                 *answer.extrapolated_from_tokens / 2)});
   }
+  if (answer.not_deterministic && answer.not_deterministic->interval_ms)
+    rows.push_back({"intervals", judged_text(answer)});
   if (!answer.missing.empty()) rows.push_back({"no times", answer.missing});
   if (answer.costs) {
     const ScheduleCostEvidence& fit = answer.costs->fit;

@@ -8,6 +8,7 @@
 #include <natten_sim/sim/schedules/block_mask.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
 
+#include "schedules/judged_times.hpp"
 #include "schedules/whole_costs.hpp"
 
 namespace natten_sim::study {
@@ -285,6 +286,28 @@ void time_runs(const BackwardCall& call, const SequenceWindow& window, KernelSch
     answer.ratio = answer.not_deterministic->time_ms / answer.deterministic->time_ms;
 }
 
+std::optional<JudgedInterval> interval_around(double value, const std::optional<NearbyError>& error) {
+  if (!error) return std::nullopt;
+  return JudgedInterval{value / error->factor, value * error->factor, error->points};
+}
+
+/// How sure the times are: by judged times of calls near this one.
+void judge_runs(const KernelScheduleQuestion& question, const BackwardCall& call, KernelScheduleAnswer& answer) {
+  const std::vector<JudgedTime>& judged = answer.costs->judged;
+  JudgedTime near;
+  near.mask = mask_text(question.mask);
+  near.tokens = call.kv_tokens;
+  near.heads = call.heads * call.batch;
+  near.heads_per_kv_head = call.heads / call.heads_kv;
+  KernelRunTime& unordered = *answer.not_deterministic;
+  unordered.interval_ms = interval_around(unordered.time_ms, nearby_error(judged, near));
+  if (!answer.ordered) return;
+  near.algorithm = answer.ordered->algorithm;
+  KernelRunTime& ordered = *answer.deterministic;
+  ordered.interval_ms = interval_around(ordered.time_ms, nearby_error(judged, near));
+  if (answer.ratio) answer.ratio_interval = interval_around(*answer.ratio, nearby_ratio_error(judged, near));
+}
+
 }  // namespace
 
 KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, const Context& context) {
@@ -311,6 +334,7 @@ KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, con
   }
   answer.costs = *costs;
   time_runs(call, window_of(question.mask), answer);
+  judge_runs(question, call, answer);
   return answer;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/study/setting.hpp>
@@ -31,10 +32,7 @@ void resolve_share(const Preset* preset, Setting& setting) {
   if (!setting.attention_share && preset) setting.attention_share = preset->attention_share;
   if (!setting.attention_share) {
     if (!setting.dense_steps) return;
-    throw InvalidParameter(
-        "dense-steps",
-        std::to_string(setting.dense_steps->part) + "/" + std::to_string(setting.dense_steps->whole),
-        "together with " + mention("attention-share"));
+    throw Missing(mention("dense-steps"), mention("attention-share"));
   }
   if (setting.dense_steps) return;
   setting.dense_steps = {0, 1};

@@ -17,7 +17,6 @@ inline constexpr int kExitBadInput = 2;
 inline constexpr int kExitOutOfTolerance = 3;
 inline constexpr int kExitHardwareAbsent = 4;
 
-using study::Need;
 using study::OtherSpelling;
 using study::RuledOut;
 
@@ -37,7 +36,7 @@ struct OptionSpec {
   std::string other_choices = {};  ///< names that are read too, and not listed
   std::string range = {};  ///< of whole numbers: "1..1024"; empty: any, or no number
   std::vector<std::string> excludes = {};  ///< options before it that exclude it
-  std::vector<Need> needs = {};
+  std::vector<std::string> needs = {};
   RuledOut rules_out = {};  ///< the message names the other option as the one at fault
   std::vector<OtherSpelling> spellings = {};
   /// Names that completion proposes, where others are valid too: those of the catalog.

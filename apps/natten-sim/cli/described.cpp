@@ -49,7 +49,6 @@ About option_about(const std::string& member, About about) {
   about.help = study::with_members(study::before_default(about.help, table.listed), flag_of);
   if (about.bare != nullptr) about.help = study::before_default(about.help, "; without a value, all");
   if (about.suggestions == nullptr) about.suggestions = table.names;
-  for (Need& need : about.needs) need.accepted = study::with_members(need.accepted, flag_of);
   about.rules_out.accepted = study::with_members(about.rules_out.accepted, flag_of);
   return about;
 }

@@ -138,7 +138,7 @@ std::string option_named(const std::vector<OptionRow>& rows, const std::string& 
 void name_options(const std::vector<OptionRow>& rows, OptionSpec& spec) {
   for (std::string& other : spec.excludes) other = option_named(rows, other);
   for (std::string& other : spec.rules_out.options) other = option_named(rows, other);
-  for (Need& need : spec.needs) need.option = option_named(rows, need.option);
+  for (std::string& other : spec.needs) other = option_named(rows, other);
 }
 
 }  // namespace

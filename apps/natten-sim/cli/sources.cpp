@@ -72,10 +72,8 @@ void check_company(const Sources& sources) {
       if (!sources.given(other)) continue;
       throw Conflict("--" + other, "--" + spec.name(), spec.rules_out.accepted);
     }
-    for (const Need& need : spec.needs) {
-      if (sources.given(need.option)) continue;
-      throw InvalidParameter((need.with_dashes ? "--" : "") + spec.name(), "given without --" + need.option,
-                             need.accepted);
+    for (const std::string& other : spec.needs) {
+      if (!sources.given(other)) throw Missing("--" + spec.name(), "--" + other);
     }
   }
 }

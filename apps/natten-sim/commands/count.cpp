@@ -60,13 +60,13 @@ Options<CountFlags> count_rows() {
   rows.add("--with-input", &CountFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
-            .needs = {{"batch", "--batch FILE too"}}});
+            .needs = {"batch"}});
   rows.add("--columns", &CountFlags::columns,
            {.value = "NAME",
             .help = "With --batch: reduce answers to these columns of a sweep, such as visited_tiles",
             .echo = Echo::kNever,
             .excludes = {"with-input"},
-            .needs = {{"batch", "--batch FILE too"}}});
+            .needs = {"batch"}});
   rows.add(
       "--emit", &CountFlags::emit,
       {.value = "KIND",

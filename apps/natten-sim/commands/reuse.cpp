@@ -26,7 +26,7 @@ const ReusePicture* chosen_picture(const ReuseFlags& flags) {
     return sweep || (flags.svg && !flags.output.csv) ? &report::default_reuse_picture(sweep) : nullptr;
   const ReusePicture& picture = report::reuse_picture(*flags.picture);
   if (!flags.svg && !flags.output.csv)
-    throw InvalidParameter("picture", picture.name, "together with --svg FILE or --csv");
+    throw Missing("--picture", "--svg or --csv");
   if (picture.of_sweep == sweep) return &picture;
   std::vector<std::string> fitting;
   for (const ReusePicture* each : report::reuse_pictures()) {

@@ -313,11 +313,9 @@ void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& 
 int run_schedule(const ScheduleFlags& given, Reply& reply) {
   ScheduleFlags flags = given;
   refuse_shared_files(flags);
-  if (flags.recorded_run && (!flags.table || (!flags.svg && !flags.perfetto))) {
-    throw InvalidParameter("--recorded-run",
-                           "given without " + std::string(flags.table ? "a picture" : "--table"),
-                           "a run of the schedule in --table, and --svg or --perfetto");
-  }
+  if (flags.recorded_run && !flags.table) throw Missing("--recorded-run", "--table");
+  if (flags.recorded_run && !flags.svg && !flags.perfetto)
+    throw Missing("--recorded-run", "--svg or --perfetto");
   if (flags.output.estimate && (flags.table || flags.parts.kernel))
     throw Conflict(mention("estimate"), mention(flags.table ? "table" : "kernel"));
   study::Context context = make_context(flags.files);

@@ -62,13 +62,13 @@ Options<SearchFlags> search_rows() {
   rows.add("--with-input", &SearchFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
-            .needs = {{"batch", "--batch FILE too"}}});
+            .needs = {"batch"}});
   rows.add("--columns", &SearchFlags::columns,
            {.value = "NAME",
             .help = "With --batch: reduce answers to these columns of a sweep, such as visited_tiles",
             .echo = Echo::kNever,
             .excludes = {"with-input"},
-            .needs = {{"batch", "--batch FILE too"}}});
+            .needs = {"batch"}});
   rows.add(
       "--emit", &SearchFlags::emit,
       {.value = "KIND",

@@ -220,15 +220,15 @@ Options<SweepFlags> sweep_options() {
   rows.add("--svg", &F::svg,
            {.value = "FILE",
             .help = "Also draw --y over --x, a line for each value of --by",
-            .needs = {{"y", "--y COLUMN too"}}});
+            .needs = {"y"}});
   rows.add(
       "--x", within(&F::picture, &SweepPicture::x),
-      {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {{"svg", "--svg FILE too"}}});
+      {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {"svg"}});
   rows.add("--y", within(&F::picture, &SweepPicture::y),
            {.value = "COLUMN", .help = "Column that the closing sentence is about, and that --svg draws"});
   rows.add(
       "--by", within(&F::picture, &SweepPicture::by),
-      {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {{"svg", "--svg FILE too"}}});
+      {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {"svg"}});
   rows.add("--output", &F::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   rows.add("--quiet", &F::quiet, {.help = "No notes and no progress on stderr"});

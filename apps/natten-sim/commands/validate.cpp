@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/closing.hpp>
@@ -116,7 +117,7 @@ int run_list(Job& job) {
 int run_view(Job& job) {
   const std::string& name = *job.flags.view;
   if (!job.flags.recorded)
-    throw InvalidParameter("--view", "given without --recorded", "a folder with recordings (--recorded DIR)");
+    throw Missing("--view", "--recorded");
   const report::ViewKind& kind = report::view_kind(name);
   const std::optional<report::ValidationView> view = kind.make(recorded_data(job, *job.flags.recorded));
   if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);

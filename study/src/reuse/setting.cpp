@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/mask.hpp>
 
@@ -188,10 +189,8 @@ void require_method(const ReuseQuestion& question) {
                              "none for a trace, which has its own");
   }
   const auto* replay = std::get_if<LruReplay>(&*question.method);
-  const auto* ways = replay ? std::get_if<SetAssociative>(&replay->cache) : nullptr;
-  if (ways != nullptr && !question.capacity_bytes)
-    throw InvalidParameter("ways", std::to_string(ways->ways),
-                           "together with " + mention("l2-bytes") + " or " + mention("device"));
+  if (replay && std::holds_alternative<SetAssociative>(replay->cache) && !question.capacity_bytes)
+    throw Missing(mention("ways"), mention("l2-bytes") + " or " + mention("device"));
 }
 
 }  // namespace

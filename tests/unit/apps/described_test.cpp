@@ -53,7 +53,7 @@ void describe(Members& members, const Wall& wall) {
       {.flags = "-c,--coats", .help = "Coats, beside {bricks} and {coat_count} [default]", .range = {1, 9}});
   members.add("dry", &Q::dry,
               {.help = "No paint",
-               .needs = {{"bricks", "{bricks} N too"}},
+               .needs = {"bricks"},
                .rules_out = {{"coat_count"}, "{bricks} alone"}});
   members.part(&Q::paint, [&](auto& paint) { describe(paint, wall.paint); });
 }
@@ -123,10 +123,19 @@ TEST_CASE("input echoes described members in their order") {
 }
 
 TEST_CASE("members that a description excludes, needs or rules out are named as options") {
-  CHECK(conflict({"dry"}) == "dry: given without --bricks is not valid; accepted: --bricks N too");
+  CHECK(conflict({"dry"}) == "--dry needs --bricks");
   CHECK(conflict({"dry", "bricks"}).empty());
   CHECK(conflict({"dry", "bricks", "coats"}) ==
         "--coats cannot be combined with --dry; accepted: --bricks alone");
+}
+
+TEST_CASE("a member that another one lacks says which") {
+  const Missing missing(mention("ways"), mention("l2-bytes") + " or " + mention("device"));
+  CHECK(missing.sentence("--") == "--ways needs --l2-bytes or --device");
+  CHECK(std::string(missing.what()) == "ways needs l2-bytes or device");
+  CHECK(missing.parameter() == "ways");
+  CHECK(missing.value() == "without l2-bytes or device");
+  CHECK(missing.accepted() == "l2-bytes or device");
 }
 
 TEST_CASE("a conflict ends after the other parameter unless something else is accepted") {

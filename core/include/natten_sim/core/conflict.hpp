@@ -6,6 +6,12 @@
 
 namespace natten_sim {
 
+/// A parameter that means nothing without another one: "jitter needs sample".
+class Missing : public InvalidParameter {
+ public:
+  Missing(const std::string& parameter, const std::string& other);
+};
+
 /// Two parameters that cannot both be given: "speedup cannot be combined with sparsity".
 class Conflict : public InvalidParameter {
  public:

@@ -68,6 +68,18 @@ struct ScheduleCostEvidence {
   friend bool operator==(const ScheduleCostEvidence&, const ScheduleCostEvidence&) = default;
 };
 
+/// A call whose time was predicted with the costs before it was measured.
+struct JudgedTime {
+  std::string mask;       ///< full, causal or a window, as a question gives it
+  std::string algorithm;  ///< that gave the order; empty: unordered
+  std::int64_t tokens = 0;
+  std::int64_t heads = 0;  ///< of all batches
+  std::int64_t heads_per_kv_head = 1;
+  double predicted_ms = 0, measured_ms = 0;
+
+  friend bool operator==(const JudgedTime&, const JudgedTime&) = default;
+};
+
 struct ScheduleCostSet {
   std::string name;  ///< `fa4-h200-d128`
   std::string kernel, device;
@@ -83,6 +95,7 @@ struct ScheduleCostSet {
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 1;  ///< a run of this length has half of it
   ScheduleCostEvidence fit;
+  std::vector<JudgedTime> judged;  ///< errors of times near a call give its interval
 
   friend bool operator==(const ScheduleCostSet&, const ScheduleCostSet&) = default;
 

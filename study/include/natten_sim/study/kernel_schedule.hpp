@@ -36,8 +36,15 @@ struct KernelScheduleQuestion {
   std::optional<std::string> costs;  ///< name of a cost set; none: the kernel's own on this device
 };
 
+/// Where 9 of 10 measured values lie, by the nearest calls that were predicted before they were measured.
+struct JudgedInterval {
+  double low = 0, high = 0;
+  std::int64_t points = 0;  ///< those calls: 20 or a few more; 9 to 19 where there are no more
+};
+
 struct KernelRunTime {
   double time_ms = 0;  ///< the whole call, with the kernels before and after the main one
+  std::optional<JudgedInterval> interval_ms;  ///< none: fewer than 9 times were judged
   /// Five products of the pairs that attend; of a causal mask half of all pairs, as benchmarks count.
   double tflops_per_s = 0;
   double makespan_us = 0;  ///< of the main kernel
@@ -62,6 +69,7 @@ struct KernelScheduleAnswer {
   std::optional<std::int64_t> extrapolated_from_tokens;
   /// Throughput when deterministic over throughput when not.
   std::optional<double> ratio;
+  std::optional<JudgedInterval> ratio_interval;  ///< none: fewer than 9 were judged
 };
 
 /// Simulates both runs. @throws UnknownName for a kernel, release, device or cost set; InvalidParameter for

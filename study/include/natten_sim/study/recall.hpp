@@ -81,19 +81,19 @@ void describe_recall(Members& members) {
                .accepted = "0 to 1",
                .echo = Echo::kWhenSet,
                .excludes = {"budget_ms"},
-               .needs = {{"recall", "{recall} FILE too"}}});
+               .needs = {"recall"}});
   members.add("budget_ms", &R::budget_ms,
               {.value = "MS",
                .help = "Choose a window for each head: most recall in these milliseconds, 1e-6..1e12, all layers together",
                .interval = {1e-6, 1e12},
                .accepted = "1e-6 to 1e12 milliseconds",
                .echo = Echo::kWhenSet,
-               .needs = {{"recall", "{recall} FILE too"}}});
+               .needs = {"recall"}});
   members.add("recall_per", &R::per,
               {.value = "NAME",
                .help = "What has one window: each head, or all heads of a layer [head]",
                .echo = Echo::kWhenSet,
-               .needs = {{"recall", "{recall} FILE too"}}});
+               .needs = {"recall"}});
 }
 
 }  // namespace natten_sim::study

@@ -175,11 +175,10 @@ void describe_caches(Members& members) {
 /// The setting of a set-associative cache, which --ways asks for.
 template <typename Members>
 void describe(Members& members, const SetAssociative&) {
-  const Need ways{"ways", "{ways} N too"};
   members.add("replacement", &SetAssociative::replacement,
-              {.value = "KIND", .help = "With {ways}: replacement in a full set [default]", .needs = {ways}});
+              {.value = "KIND", .help = "With {ways}: replacement in a full set [default]", .needs = {"ways"}});
   members.choose("hashed", &SetAssociative::index, SetIndex::kHashed,
-                 {.help = "With {ways}: choose sets by a hash of the line, not by its number", .needs = {ways}});
+                 {.help = "With {ways}: choose sets by a hash of the line, not by its number", .needs = {"ways"}});
 }
 
 template <typename Members>
@@ -253,7 +252,7 @@ void describe(Members& members, const StreamSubject&) {
               {.value = "P",
                .help = "Number of times that the buffer is read [default]",
                .range = {1, std::int64_t{1} << 40},
-               .needs = {{"stream_bytes", "{stream_bytes} N too"}}});
+               .needs = {"stream_bytes"}});
 }
 
 template <typename Members>

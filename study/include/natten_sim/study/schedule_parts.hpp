@@ -155,9 +155,7 @@ void describe_workers_of(Members& members) {
               {.help = "With {device}: CTAs resident on an SM [default]",
                .range = {1, 32},
                .echo = Echo::kNever,
-               .needs = {{.option = "device",
-                          .accepted = "{device} too, or {workers} alone",
-                          .with_dashes = true}}});
+               .needs = {"device"}});
 }
 
 template <typename Members>
@@ -283,7 +281,7 @@ void describe_kernel_of(Members& members) {
                        ", or NAME@RELEASE); needs {device}, {seqlen_q}",
                .echo = Echo::kNever,
                .batch = true,
-               .needs = {{.option = "device", .accepted = "{device} NAME too", .with_dashes = true}},
+               .needs = {"device"},
                .rules_out = ruled_out_by_kernel(),
                .suggestions = schedule_kernel_names});
   describe_memory(members);

@@ -27,13 +27,6 @@ struct NumberBounds {
 /// The part of the catalog that a member names an entry of.
 enum class NamesOfCatalog { kNone, kPresets, kDevices, kBackends, kKernels, kNatten };
 
-/// A member that another one requires.
-struct Need {
-  std::string option;
-  std::string accepted;      ///< what to give instead: "--ways N too"
-  bool with_dashes = false;  ///< how the message names the option at fault
-};
-
 /// Members that make no sense together with this one, which is given.
 struct RuledOut {
   std::vector<std::string> options = {};
@@ -71,7 +64,7 @@ struct About {
   Echo echo = Echo::kAlways;
   bool batch = false;                      ///< a line of a batch may hold it, although it is not echoed
   std::vector<std::string> excludes = {};  ///< members that may not be given too
-  std::vector<Need> needs = {};
+  std::vector<std::string> needs = {};  ///< members that this one means nothing without
   RuledOut rules_out = {};
   std::vector<OtherSpelling> spellings = {};
   const char* bare = nullptr;  ///< what the flag alone means; null: a value has to follow
