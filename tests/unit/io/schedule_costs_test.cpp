@@ -39,4 +39,23 @@ TEST_CASE("costs of a draw and of an ordered chain may be left out of a file, an
   CHECK_THROWS_AS(add_schedule_costs(catalog, ours.dump(), "costs.json"), MalformedData);
 }
 
+TEST_CASE("judged times may be left out of a file, are kept where it has them, and refused where they make no sense") {
+  const Catalog& shipped = builtin_catalog();
+  CHECK_FALSE(to_json(shipped.schedule_cost_set("fa3-h100-d128")).contains("judged"));
+  Json costs = to_json(shipped.schedule_cost_set("fa4-h200-d64"));
+  Catalog catalog;
+  CHECK(read_again(catalog, costs) == shipped.schedule_cost_set("fa4-h200-d64"));
+  costs["judged"] = Json::array({{"window:8,0", "spt", 512, 16, 4, .5, .25}});
+  const JudgedTime read = read_again(catalog, costs).judged.at(0);
+  CHECK(read == JudgedTime{"window:8,0", "spt", 512, 16, 4, .5, .25});
+  for (const char* row : {"7", "[]", R"(["full", "spt", 512, 16, 4, 0.5])", R"(["full", "spt", 512, 16, 4, 0.5, "1"])",
+                          R"(["full", 3, 512, 16, 4, 0.5, 0.5])", R"(["full", "spt", 0, 16, 4, 0.5, 0.5])",
+                          R"(["full", "spt", 512, 1.5, 4, 0.5, 0.5])", R"(["full", "spt", 512, 16, 4, 0, 0.5])",
+                          R"(["full", "spt", 512, 16, 4, 0.5, -1])"}) {
+    INFO(row);
+    costs["judged"] = Json::array({Json::parse(row)});
+    CHECK_THROWS_AS(add_schedule_costs(catalog, costs.dump(), "costs.json"), MalformedData);
+  }
+}
+
 }  // namespace schedule_costs_test
