@@ -5,8 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/draw/gantt.hpp>
+#include <natten_sim/report/draw/gantt_columns.hpp>
 #include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
@@ -19,7 +21,8 @@ namespace {
 
 using study::FinishedSchedule;
 
-constexpr std::size_t kMaxSvgTasks = 50000;
+constexpr std::size_t kMostBars = 50000;                       // tasks of which each is drawn
+constexpr std::size_t kMaxSvgTasks = std::size_t{1} << 24;     // shown in columns
 constexpr std::size_t kMaxTracedTasks = std::size_t{1} << 21;  // half a GiB of JSON
 
 /// One compute or reduction as it ran.
@@ -39,6 +42,7 @@ void for_each_bar(const FinishedSchedule& finished, const std::function<void(con
     const ScheduleRun& run = finished.run.runs[pass];
     std::size_t index = 0;
     for (std::size_t i = 0; i < phase.schedule.chains.size(); ++i) {
+      poll();
       const ScheduledChain& chain = phase.schedule.chains[i];
       for (std::size_t task = 0; task < chain.q_order.size(); ++task) {
         const TaskTimes& times = run.tasks[index++];
@@ -145,15 +149,22 @@ draw::Interval interval_of(const Bar& bar, bool async, const CriticalSteps& crit
       .second_lane = reduces && async};
 }
 
+/// Without intervals.
+draw::Gantt empty_gantt(const FinishedSchedule& finished) {
+  const BackwardProblem& problem = first_phase(finished).problem;
+  draw::Gantt gantt{.rows = problem.workers,
+                    .groups = static_cast<std::size_t>(problem.heads * problem.merged_heads)};
+  gantt.time_label = "time, in the unit of the costs";
+  gantt.span = finished.run.makespan;
+  return gantt;
+}
+
 /// Rows are workers. A worker that reduces by itself waits between a compute and its reduction.
 draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
   const BackwardProblem& problem = first_phase(finished).problem;
   const bool async = asynchronous(finished);
   const CriticalSteps critical(finished);
-  draw::Gantt gantt{.rows = problem.workers,
-                    .groups = static_cast<std::size_t>(problem.heads * problem.merged_heads)};
-  gantt.time_label = "time, in the unit of the costs";
-  gantt.span = finished.run.makespan;
+  draw::Gantt gantt = empty_gantt(finished);
   std::vector<double> ready(static_cast<std::size_t>(problem.workers), 0.0);  // end of the last step
   for_each_bar(finished, [&](const Bar& bar) {
     double& since = ready[static_cast<std::size_t>(bar.worker)];
@@ -169,6 +180,55 @@ draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
     since = bar.end;
   });
   return gantt;
+}
+
+/// Rows are workers, and a column has what its worker did most of that time.
+draw::Gantt columns_of(const FinishedSchedule& finished) {
+  constexpr std::int64_t kColumns = 800;
+  const bool async = asynchronous(finished);
+  draw::Gantt gantt = empty_gantt(finished);
+  const std::int64_t lanes = async ? 2 : 1;
+  draw::GanttColumns columns(gantt.rows,
+                             static_cast<std::size_t>(std::min(kColumns, draw::kMaxIntervals / (lanes * gantt.rows))),
+                             finished.run.makespan);
+  for_each_bar(finished, [&](const Bar& bar) {
+    const bool reduces = bar.phase == TaskPhase::kReduce;
+    columns.add({.row = bar.worker,
+                 .start = bar.start,
+                 .end = bar.end,
+                 .activity = reduces ? draw::Activity::kReduce : draw::Activity::kCompute,
+                 .group = static_cast<std::size_t>(bar.head),
+                 .second_lane = reduces && async});
+  });
+  gantt.intervals = columns.intervals();
+  gantt.label_name.clear();
+  return gantt;
+}
+
+/// What happens until `end`, bar by bar.
+draw::Gantt beginning_of(const FinishedSchedule& finished, double end) {
+  const bool async = asynchronous(finished);
+  const CriticalSteps critical(finished);
+  draw::Gantt gantt = empty_gantt(finished);
+  gantt.span = end;
+  for_each_bar(finished, [&](const Bar& bar) {
+    if (bar.start < end) gantt.intervals.push_back(interval_of(bar, async, critical));
+  });
+  for (draw::Interval& each : gantt.intervals) each.end = std::min(each.end, end);
+  return gantt;
+}
+
+/// Too many bars for a page: all of them in columns, and below the first of them one by one.
+draw::Picture aggregated_picture(draw::Heading heading, const FinishedSchedule& finished, std::size_t tasks) {
+  constexpr double kZoomed = 10000;  // tasks, about
+  draw::Gantt whole = columns_of(finished);
+  whole.heading = std::move(heading);
+  whole.heading.subtitle += "; a column shows what took most of it";
+  const double share = std::min(1.0, kZoomed / static_cast<double>(tasks));
+  draw::Gantt zoomed = beginning_of(finished, share * finished.run.makespan);
+  zoomed.heading.title = fmt::format("The first {:.2g}% of it, task by task", 100 * share);
+  const std::vector<draw::Picture> pictures = {draw::render(whole), draw::render(zoomed)};
+  return draw::beside(pictures, 1);
 }
 
 void name_track(int process, std::int64_t track, const std::string& name, std::string& text) {
@@ -221,6 +281,10 @@ std::string costs_text(const BackwardCosts& costs) {
   return text;
 }
 
+std::string recorded_title(const FinishedSchedule& recorded) {
+  return fmt::format("The same, recorded on a GPU: makespan {} us", short_number(recorded.run.makespan));
+}
+
 }  // namespace
 
 std::string schedule_ascii(const FinishedSchedule& finished) {
@@ -245,20 +309,27 @@ draw::Picture schedule_picture(const std::string& name, const FinishedSchedule& 
   const BackwardProblem& problem = answer.problem;
   const std::size_t tasks = count_tasks(finished);
   require_drawable(tasks, problem.workers);
-  // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
-  const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);
-  draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
-  gantt.heading.title =
-      fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
-  gantt.heading.subtitle =
+  draw::Heading heading;
+  heading.title = fmt::format("Backward schedule {}: makespan {} units", name, short_number(finished.run.makespan));
+  heading.subtitle =
       fmt::format("{} Q x {} KV tiles, mask {}, {}, {}; {}", problem.mask.q_tiles / problem.merged_heads,
                   problem.mask.kv_tiles, mask, counted(problem.heads * problem.merged_heads, "head"),
                   counted(problem.workers, "worker"), costs_text(answer.costs));
+  if (tasks > kMostBars) {
+    const draw::Picture simulated = aggregated_picture(heading, finished, tasks);
+    if (recorded == nullptr) return simulated;
+    const draw::Picture below = aggregated_picture({recorded_title(*recorded), ""}, *recorded, tasks);
+    const std::vector<draw::Picture> pictures = {simulated, below};
+    return draw::beside(pictures, 1);
+  }
+  // Beyond this many tasks waits are too thin to be seen, and a picture has room for computes and reductions.
+  const bool room = 3 * tasks <= static_cast<std::size_t>(draw::kMaxIntervals);
+  draw::Gantt gantt = gantt_of(finished, room ? ShowWaits::kYes : ShowWaits::kNo);
+  gantt.heading = heading;
   if (recorded == nullptr) return draw::render(gantt);
   gantt.heading.title += ", simulated";
   draw::Gantt below = gantt_of(*recorded, ShowWaits::kNo);
-  below.heading.title =
-      fmt::format("The same, recorded on a GPU: makespan {} us", short_number(recorded->run.makespan));
+  below.heading.title = recorded_title(*recorded);
   below.time_label = "time in microseconds";
   gantt.span = below.span = std::max(finished.run.makespan, recorded->run.makespan);
   const std::vector<draw::Picture> pictures = {draw::render(gantt), draw::render(below)};

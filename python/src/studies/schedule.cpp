@@ -191,7 +191,7 @@ void bind_schedule_runs(nb::class_<ScheduleObject, Answer>& type) {
       "Returns:\n"
       "    The text of an SVG document.\n\n"
       "Raises:\n"
-      "    Error: There are several algorithms or over 50,000 tasks, or the tasks are not those of the schedule.");
+      "    Error: There are several algorithms or over 2^24 tasks, or the tasks are not those of the schedule.");
   type.def(
       "trace",
       [](const ScheduleObject& self, nb::object recorded_run) {

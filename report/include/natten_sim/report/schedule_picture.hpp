@@ -17,14 +17,15 @@ namespace natten_sim::report {
 
 /// Gantt chart: a colour a head, the critical path outlined when it was asked for.
 /// Its heading names the problem and costs of `answer`, and `mask`, as mask_text() has it.
-/// With `recorded` (see study::as_recorded) that one stands below, to the same scale.
-/// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
+/// With `recorded` (see study::as_recorded) that one stands below, to the same scale. More than 50,000 tasks are
+/// shown in 800 columns or fewer, each with what its worker did most, and below the first 10,000 one by one.
+/// @throws InvalidParameter for more than 2^24 tasks or 2,000 workers.
 [[nodiscard]] draw::Picture schedule_picture(const std::string& name, const study::FinishedSchedule& finished,
                                              const study::ScheduleAnswer& answer, const std::string& mask,
                                              const study::FinishedSchedule* recorded = nullptr);
 
 /// What schedule_picture refuses, said before the schedules of a problem are searched.
-/// @throws InvalidParameter for more than 50,000 tasks or 2,000 workers.
+/// @throws InvalidParameter for more than 2^24 tasks or 2,000 workers.
 void require_drawable(const BackwardProblem& problem);
 
 /// Trace events in the JSON format that ui.perfetto.dev and chrome://tracing open: one track a worker, and
