@@ -182,7 +182,7 @@ draw::Gantt gantt_of(const FinishedSchedule& finished, ShowWaits waits) {
   return gantt;
 }
 
-/// Rows are workers, and a column has what its worker did most of that time.
+/// Rows are workers, and a column has the head that its worker computed or reduced for most of that time.
 draw::Gantt columns_of(const FinishedSchedule& finished) {
   constexpr std::int64_t kColumns = 800;
   const bool async = asynchronous(finished);
@@ -192,13 +192,13 @@ draw::Gantt columns_of(const FinishedSchedule& finished) {
                              static_cast<std::size_t>(std::min(kColumns, draw::kMaxIntervals / (lanes * gantt.rows))),
                              finished.run.makespan);
   for_each_bar(finished, [&](const Bar& bar) {
-    const bool reduces = bar.phase == TaskPhase::kReduce;
+    const bool written = async && bar.phase == TaskPhase::kReduce;
     columns.add({.row = bar.worker,
                  .start = bar.start,
                  .end = bar.end,
-                 .activity = reduces ? draw::Activity::kReduce : draw::Activity::kCompute,
+                 .activity = written ? draw::Activity::kReduce : draw::Activity::kCompute,
                  .group = static_cast<std::size_t>(bar.head),
-                 .second_lane = reduces && async});
+                 .second_lane = written});
   });
   gantt.intervals = columns.intervals();
   gantt.label_name.clear();
@@ -223,7 +223,7 @@ draw::Picture aggregated_picture(draw::Heading heading, const FinishedSchedule& 
   constexpr double kZoomed = 10000;  // tasks, about
   draw::Gantt whole = columns_of(finished);
   whole.heading = std::move(heading);
-  whole.heading.subtitle += "; a column shows what took most of it";
+  whole.heading.subtitle += "; a column shows the head that took most of it";
   const double share = std::min(1.0, kZoomed / static_cast<double>(tasks));
   draw::Gantt zoomed = beginning_of(finished, share * finished.run.makespan);
   zoomed.heading.title = fmt::format("The first {:.2g}% of it, task by task", 100 * share);

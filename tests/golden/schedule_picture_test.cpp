@@ -91,7 +91,7 @@ TEST_CASE("schedule --svg: more tasks than a page can show are drawn in columns,
   const Json result = result_of("schedule -i 32768 --heads 2 --algorithm ascending --svg " + path);
   CHECK(result["total_work"].get<double>() > 0);
   const std::string svg = read_text(path);
-  CHECK(svg.find("a column shows what took most of it") != std::string::npos);
+  CHECK(svg.find("a column shows the head that took most of it") != std::string::npos);
   CHECK(svg.find("The first ") != std::string::npos);
   CHECK(svg.size() < 8'000'000);
   std::size_t zoomed = 0;

@@ -53,7 +53,8 @@ TEST_CASE("columns of random intervals are those that a count of whole units giv
     }
     std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> shown;
     for (const Interval& each : drawn.intervals()) {
-      for (auto column = static_cast<std::int64_t>(each.start) / width; column * width < each.end; ++column)
+      for (auto column = static_cast<std::int64_t>(each.start) / width; column * width < static_cast<std::int64_t>(each.end);
+           ++column)
         CHECK(shown.insert({{each.row, column}, each.group}).second);
     }
     for (std::int64_t row = 0; row < rows; ++row) {
