@@ -18,7 +18,8 @@ namespace natten_sim::report {
 /// Gantt chart: a colour a head, the critical path outlined when it was asked for.
 /// Its heading names the problem and costs of `answer`, and `mask`, as mask_text() has it.
 /// With `recorded` (see study::as_recorded) that one stands below, to the same scale. More than 50,000 tasks are
-/// shown in 800 columns or fewer, each with the head that its worker worked for most, and below the first 10,000 one by one.
+/// shown in 800 columns or fewer, each with the head that its worker worked for most, and below the first 10,000
+/// one by one.
 /// @throws InvalidParameter for more than 2^24 tasks or 2,000 workers.
 [[nodiscard]] draw::Picture schedule_picture(const std::string& name, const study::FinishedSchedule& finished,
                                              const study::ScheduleAnswer& answer, const std::string& mask,
