@@ -817,6 +817,7 @@ class ScheduleKernel(Record):
     deterministic: Final[Deterministic]
     unordered: Final[Unordered]
     ratio: Final[float]
+    ratio_interval: Final[RatioInterval]
     extrapolated_from_tokens: Final[None]
     costs: Final[ScheduleKernelCosts]
     missing: Final[None]
@@ -824,6 +825,7 @@ class ScheduleKernel(Record):
 
 class Deterministic(Record):
     time_ms: Final[float]
+    interval_ms: Final[IntervalMs]
     tflops: Final[float]
     makespan_us: Final[float]
     waiting_us: Final[float]
@@ -836,8 +838,14 @@ class Deterministic(Record):
     dq_order: Final[str]
     workspace_bytes: Final[int]
 
+class IntervalMs(Record):
+    low: Final[float]
+    high: Final[float]
+    judged: Final[int]
+
 class Unordered(Record):
     time_ms: Final[float]
+    interval_ms: Final[IntervalMs]
     tflops: Final[float]
     makespan_us: Final[float]
     waiting_us: Final[float]
@@ -849,6 +857,11 @@ class Unordered(Record):
     heads_per_section: Final[int]
     dq_order: Final[str]
     workspace_bytes: Final[int]
+
+class RatioInterval(Record):
+    low: Final[float]
+    high: Final[float]
+    judged: Final[int]
 
 class ScheduleKernelCosts(Record):
     name: Final[str]
