@@ -11,6 +11,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -148,14 +149,14 @@ def command_lines(program: str) -> list[str]:
     return sorted(lines | set(MORE))
 
 
-def answer(program: str, line: str) -> dict[str, Any] | None:
+def answer(program: str, line: str, folder: str) -> dict[str, Any] | None:
     try:
         words = [word for word in shlex.split(line) if word not in ("--csv", "--json", "--ascii", "--markdown", "--quiet")]
         writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto", "--pages", "--html", "--checkpoint",
-                  "--journal"}
+                  "--journal", "--script"}
         if any(word in writes or word.startswith("--svg") or word.startswith("--emit-") for word in words):
             return None
-        done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=ROOT, timeout=20,
+        done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=folder, timeout=20,
                               stdin=subprocess.DEVNULL)
         return json.loads(done.stdout) if done.stdout.startswith("{") else None
     except (ValueError, subprocess.TimeoutExpired):
@@ -169,15 +170,19 @@ def main(arguments: list[str]) -> int:
     shapes: dict[str, Shape] = {}
     answered: dict[str, int] = {}
     subcommands = arguments[1:] or SUBCOMMANDS
-    for line in command_lines(arguments[0]):
-        if line.split()[0] not in subcommands:
-            continue
-        found = answer(arguments[0], line)
-        if found is None or "result" not in found:
-            continue
-        name = found["schema"].split(".")[1].split("/")[0]
-        shapes.setdefault(name, Shape()).add(found["result"])
-        answered[name] = answered.get(name, 0) + 1
+    program = str(Path(arguments[0]).resolve())
+    with tempfile.TemporaryDirectory() as folder:  # where a command may leave a file
+        for entry in ROOT.iterdir():
+            Path(folder, entry.name).symlink_to(entry)
+        for line in command_lines(program):
+            if line.split()[0] not in subcommands:
+                continue
+            found = answer(program, line, folder)
+            if found is None or "result" not in found:
+                continue
+            name = found["schema"].split(".")[1].split("/")[0]
+            shapes.setdefault(name, Shape()).add(found["result"])
+            answered[name] = answered.get(name, 0) + 1
     path = ROOT / "data/result-schemas.json"
     kept = json.loads(path.read_text())["results"] if arguments[1:] else WRITERS
     results = kept | {name: with_alike_members(name, shape.schema("")) for name, shape in shapes.items()}
