@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/kernels/attention_forward/tile_order.hpp>
 #include <natten_sim/validate/cases/gna.hpp>
 #include <natten_sim/validate/record/kernel_pace.hpp>
