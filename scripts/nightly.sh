@@ -17,8 +17,8 @@ Without parts all of them, in this order; a part that fails does not keep later 
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers, and with
               those of integer conversions where clang is
   threads     tests that start threads, with the thread sanitizer
-  compilers   g++ -O0, g++ -O3 and clang++ -O3, benchmarks too, warnings are errors: the same bytes from all
-              golden scenarios, searches with 1, 2 and 7 threads too
+  compilers   g++ -O0 (each file alone, tests too), g++ -O3 and clang++ -O3, benchmarks too, warnings are errors:
+              the same bytes from all golden scenarios, searches with 1, 2 and 7 threads too
   kernels     everything compiled with CUDA (needs nvcc)
   coverage    lines of core, models, sim and search that unit and property tests run (needs gcovr)
   packages    the .deb, the static program, SBOM, wheel, site and the steps of Containerfile, each built and tried;

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <catch2/catch_test_macros.hpp>
+#include "catch.hpp"
 
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/kernels/attention_forward/visits.hpp>
