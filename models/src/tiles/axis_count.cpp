@@ -11,16 +11,19 @@
 namespace natten_sim {
 namespace {
 
+constexpr std::int64_t kLongestInWords = std::int64_t{1} << 30;  // twice its square fits in 63 bits
+
 /// Sum of window lengths over the queries of one group.
-Int128 pairs_of_group(const AxisGroup& group) noexcept {
-  const Int128 length = group.length, stride = group.stride;
-  if (!group.causal) return length * group.window;
+template <typename Int>
+Int pairs_of_group(const AxisGroup& group) noexcept {
+  const Int length = group.length, stride = group.stride, window = group.window;
+  if (!group.causal) return length * window;
   // Ends sum to L(L+1)/2. Begins are (g+1)s - w where positive, but L - w in the last stride group.
-  const Int128 last_group = (length - 1) / stride;
-  const Int128 last_begin = length - group.window;
-  const Int128 first_positive = std::min<Int128>((group.window - stride) / stride + 1, last_group);
-  const Int128 groups = last_group - first_positive;
-  const Int128 begins = stride * (groups * (first_positive * stride + stride - group.window) +
+  const Int last_group = (length - 1) / stride;
+  const Int last_begin = length - window;
+  const Int first_positive = std::min<Int>((window - stride) / stride + 1, last_group);
+  const Int groups = last_group - first_positive;
+  const Int begins = stride * (groups * (first_positive * stride + stride - window) +
                                   stride * (groups * (groups - 1) / 2)) +
                         (length - last_group * stride) * last_begin;
   return length * (length + 1) / 2 - begins;
@@ -71,8 +74,10 @@ std::int64_t count_axis_steps(const AxisMask& axis, const AxisTiles& tiles, Walk
 
 std::int64_t attended_pairs(const AxisMask& axis) {
   Int128 pairs = 0;
-  for_each_group_length(
-      axis, [&](const AxisGroup& group, std::int64_t groups) { pairs += pairs_of_group(group) * groups; });
+  for_each_group_length(axis, [&](const AxisGroup& group, std::int64_t groups) {
+    const Int128 of_group = group.length < kLongestInWords ? pairs_of_group<std::int64_t>(group) : pairs_of_group<Int128>(group);
+    pairs += of_group * groups;
+  });
   return checked_narrow(pairs, "attended_pairs");
 }
 

@@ -15,7 +15,8 @@ namespace natten_sim {
 class AxisCounts {
  public:
   static constexpr std::int64_t kLongest = 256;  ///< longer axes have too many options to keep
-  static constexpr std::int64_t kLongestAlone = 1024;  ///< of layouts with one axis
+  static constexpr std::int64_t kLongestCausal = 1024;  ///< whose options bounds leave out less
+  static constexpr std::int64_t kLongestAlone = 4096;  ///< of layouts with one axis
 
   /// `axis` tells all but window and stride.
   AxisCounts(const AxisMask& axis, const AxisTiles& tiles, KvTiling kv_tiling, Walk walk)

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "windows/attended_pairs.hpp"
 #include "windows/axis_counts.hpp"
 #include "windows/axis_table.hpp"
 
@@ -15,6 +16,7 @@ struct WindowTask {
   PerPass<long double> largest_cost = {0, 0};
   PerPass<long double> most_longest = {0, 0};   ///< by the CTA with most
   PerPass<long double> most_shortest = {0, 0};  ///< by each CTA
+  AttendedBounds attended = {};                 ///< along the axis
 };
 
 /// Axes that agree in all of this share a table; `axis` is the first of them.
@@ -29,6 +31,7 @@ struct AxisJob {
   };
   std::vector<User> users;  // tile choices with this table, and the axis it is for
   PerPass<AxisCounts*> counts = {nullptr, nullptr};  // that jobs share; null: every option is counted
+  AttendedPairs* pairs = nullptr;                    // of options; null: no option is left out by its own
 };
 
 /// What the tables of one call have in common.

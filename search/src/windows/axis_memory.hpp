@@ -2,6 +2,7 @@
 
 #include <deque>
 
+#include "windows/attended_pairs.hpp"
 #include "windows/axis_counts.hpp"
 #include "windows/pass_works.hpp"
 
@@ -18,6 +19,14 @@ class AxisMemory {
     return counts_.emplace_back(axis, tiles, kv_tiling, walk);
   }
 
+  /// `axis` tells all but window and stride.
+  [[nodiscard]] AttendedPairs& pairs_of(const AxisMask& axis, const IntRange& strides) {
+    for (AttendedPairs& each : pairs_) {
+      if (each.are_of(axis, strides)) return each;
+    }
+    return pairs_.emplace_back(axis, strides);
+  }
+
   [[nodiscard]] PassWorks& works_of(const AxisMask& axis, const TilePair& tiles, NattenBackend family, Walk walk) {
     for (PassWorks& each : works_) {
       if (each.are_of(axis, tiles, family, walk)) return each;
@@ -26,6 +35,7 @@ class AxisMemory {
   }
 
  private:
+  std::deque<AttendedPairs> pairs_;
   std::deque<AxisCounts> counts_;
   std::deque<PassWorks> works_;
 };

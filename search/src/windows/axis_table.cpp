@@ -1,6 +1,7 @@
 #include "windows/axis_table.hpp"
 
 #include <algorithm>
+#include <span>
 #include <tuple>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -121,9 +122,12 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
   std::vector<AxisOption> options;
   AxisMask mask = axis_in(space, job.axis, task.window, 1);
   const bool covered = task.window * mask.dilation == mask.length;  // then strides change nothing
+  const IntRange range = space.stride[job.axis];
+  const std::span<const std::int32_t> pairs = job.pairs != nullptr ? job.pairs->of(task.window) : std::span<const std::int32_t>{};
   for (const std::int64_t stride :
-       strides_of_window(space.stride[job.axis], job.tiles, task.window, context.request.sketch)) {
+       strides_of_window(range, job.tiles, task.window, context.request.sketch)) {
     poll();
+    if (!pairs.empty() && !task.attended.contains(pairs[static_cast<std::size_t>(stride - range.lo)])) continue;
     mask.stride = stride;
     if (const auto option = make_option(context, job, mask, task)) options.push_back(*option);
     if (covered && leave_out != LeaveOut::kNothing) break;

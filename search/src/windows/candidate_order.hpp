@@ -76,6 +76,8 @@ class ContextOrder {
 struct AttendedBounds {
   std::int64_t lo = 0;
   std::int64_t hi = 0;
+
+  [[nodiscard]] bool contains(std::int64_t attended) const noexcept { return lo <= attended && attended <= hi; }
 };
 [[nodiscard]] AttendedBounds attended_bounds(const SearchSpace& space, const SearchConstraints& constraints);
 

@@ -14,7 +14,7 @@ namespace natten_sim {
 
 AxisBounds::AxisBounds(const SearchSpace& space, const SearchConstraints& constraints, Objective objective,
                        std::size_t axis, const TileChoice& choice)
-    : mask_(axis_in(space, axis, 1, 1)), objective_(row_of(objective).ranks_by) {
+    : mask_(axis_in(space, axis, 1, 1)), last_stride_(space.stride[axis].hi), objective_(row_of(objective).ranks_by) {
   if (constraints.window_multiple_of_kv_tile) step_ = kv_tile_step(space, choice, axis);
   first_ = std::max(space.window[axis].lo, space.stride[axis].lo);
   last_ = space.window[axis].hi;
@@ -91,7 +91,24 @@ std::int64_t AxisBounds::most_attended(std::int64_t window) const {
 }
 
 std::int64_t AxisBounds::least_attended(std::int64_t window) const {
-  return mask_.causal ? mask_.length : most_attended(window);  // a causal query attends to itself
+  if (!mask_.causal) return most_attended(window);
+  if (mask_.dilation > 1) return mask_.length;  // a causal query attends to itself
+  // Of a stride group of s queries the last attends to min(q + 1, w) keys, the others to one less each: together no less
+  // than each to min(q + 1, w - (s - 1) / 2).
+  const std::int64_t twice = 2 * window - (std::min(last_stride_, window) - 1), below = twice / 2;
+  const Int128 pairs = static_cast<Int128>(below) * (below + 1) + static_cast<Int128>(mask_.length - below) * twice;
+  return static_cast<std::int64_t>(pairs / 2);
+}
+
+std::int64_t AxisBounds::most_attended_within(long double cost, std::size_t pass) const {
+  const PassBounds& bounds = passes_[pass];
+  const std::int64_t walked = bounds.tiles.walked;
+  const auto area = static_cast<long double>(walked) * static_cast<long double>(bounds.tiles.streamed);
+  // A tile streams all that any of its tokens needs: of a causal axis half of its square is for nothing.
+  const std::int64_t diagonal = mask_.causal && mask_.dilation == 1 ? mask_.length / walked * (walked * (walked - 1) / 2) : 0;
+  const long double most = cost * area * kBoundSlack - static_cast<long double>(diagonal);
+  constexpr auto kAny = std::numeric_limits<std::int64_t>::max();
+  return most >= static_cast<long double>(kAny) ? kAny : static_cast<std::int64_t>(most);
 }
 
 std::int64_t AxisBounds::least_cost(std::int64_t window, std::size_t pass) const {

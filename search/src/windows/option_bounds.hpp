@@ -37,6 +37,8 @@ class AxisBounds {
   [[nodiscard]] std::int64_t most_attended(std::int64_t window) const;
   /// No option of the window costs less in this pass; does not decrease with the window.
   [[nodiscard]] std::int64_t least_cost(std::int64_t window, std::size_t pass) const;
+  /// No option that costs as little, by visits, attends to more.
+  [[nodiscard]] std::int64_t most_attended_within(long double cost, std::size_t pass) const;
   /// No option costs less in this pass for each pair that it attends to.
   [[nodiscard]] long double least_cost_per_pair(std::size_t pass) const noexcept {
     return passes_[pass].cost_per_pair;
@@ -58,6 +60,7 @@ class AxisBounds {
   [[nodiscard]] PassBounds bounds_of_pass(const Pass& pass, const AxisTiles& tiles) const;
 
   AxisMask mask_;  // window and stride of 1
+  std::int64_t last_stride_ = 1;
   Objective objective_;
   PerPass<PassBounds> passes_;
   std::int64_t first_ = 1, last_ = 0, step_ = 1;

@@ -25,7 +25,7 @@ struct AxisWork {
 /// forward tiles with many backward ones, and searches follow each other: a short axis is worked out once.
 class PassWorks {
  public:
-  static constexpr std::int64_t kLongest = 1024;  ///< longer axes have too many options to keep
+  static constexpr std::int64_t kLongest = 4096;  ///< longer axes have too many options to keep
 
   struct Work {
     std::size_t number = 0;  ///< the same for works that take the same time whatever the other axes are

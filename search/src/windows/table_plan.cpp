@@ -2,6 +2,7 @@
 #include <limits>
 #include <memory>
 #include <numeric>
+#include <span>
 #include <string>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -62,6 +63,7 @@ class TablePlan {
     for (std::size_t index = 0; index < context.space.tiles.size(); ++index) add_choice(index);
     for (std::size_t index = 0; index < choices_.size(); ++index) restrict_to_sparsity(index);
     for (Choice& choice : choices_) find_useful(choice);
+    if (!context.request.sketch) keep_pairs();
     for (AxisJob& job : jobs_) choose_windows(job);
     if (context.passes.size() == 2 || context.run.memory) share_counts();
   }
@@ -108,6 +110,7 @@ class TablePlan {
     PerAxis<std::size_t> jobs;
     std::vector<AxisBounds> bounds;   // of each axis, under this choice
     std::vector<AxisBounds> longest;  // the same of the CTAs with most
+    std::vector<AttendedBounds> attended;  // of each axis, with which the others can meet the question's
     std::optional<CostLimit> limit, longest_limit, shortest_limit;
     std::vector<Useful> useful;  // of each axis
   };
@@ -176,6 +179,7 @@ class TablePlan {
       const auto hi = static_cast<std::int64_t>(context_.request.attended.hi / least);
       bounds[axis].restrict_to_attended(lo, hi);
       choices_[index].longest[axis].restrict_to_attended(lo, hi);
+      choices_[index].attended.push_back({lo, hi});
     }
   }
 
@@ -202,9 +206,12 @@ class TablePlan {
       const AxisBounds& own = choice.bounds[user.axis];
       if (window < own.first_window() || window > own.last_window()) continue;
       const Useful& useful = choice.useful[user.axis];
-      const WindowTask of_user{window, useful.all.of(all), useful.longest.of(longest), useful.shortest.of(longest)};
+      WindowTask of_user{window, useful.all.of(all), useful.longest.of(longest), useful.shortest.of(longest),
+                         choice.attended[user.axis]};
+      if (job.pairs != nullptr && choice.limit) keep_within(of_user.largest_cost, own, of_user.attended.hi);
       if (is_none(of_user.largest_cost) || is_none(of_user.most_longest) || is_none(of_user.most_shortest)) continue;
       if (!task) task = of_user;
+      task->attended = {std::min(task->attended.lo, of_user.attended.lo), std::max(task->attended.hi, of_user.attended.hi)};
       for (std::size_t pass = 0; pass < all.least_cost.size(); ++pass) {
         task->largest_cost[pass] = std::max(task->largest_cost[pass], of_user.largest_cost[pass]);
         task->most_longest[pass] = std::max(task->most_longest[pass], of_user.most_longest[pass]);
@@ -212,6 +219,24 @@ class TablePlan {
       }
     }
     return task;
+  }
+
+  /// What costs no more attends to no more than `most`, which only goes down.
+  void keep_within(const PerPass<long double>& cost, const AxisBounds& bounds, std::int64_t& most) const {
+    if (!counts_visits(context_.objective)) return;
+    for (std::size_t pass = 0; pass < context_.passes.size(); ++pass)
+      most = std::min(most, bounds.most_attended_within(cost[pass], pass));
+  }
+
+  /// Strides of a window that are worth counting.
+  [[nodiscard]] std::int64_t options_of(const AxisJob& job, const WindowTask& task) const {
+    const IntRange strides = context_.space.stride[job.axis];
+    if (job.pairs != nullptr) {
+      const std::span<const std::int32_t> pairs = job.pairs->of(task.window);
+      return std::count_if(pairs.begin(), pairs.end(), [&](std::int64_t each) { return task.attended.contains(each); });
+    }
+    const std::int64_t count = std::min(strides.hi, task.window) - strides.lo + 1;
+    return context_.request.sketch ? std::min(count, kSketchStrides) : count;
   }
 
   void choose_windows(AxisJob& job) {
@@ -222,14 +247,12 @@ class TablePlan {
       first = std::min(first, bounds.first_window()), last = std::max(last, bounds.last_window());
       step = bounds.window_step();
     }
-    const IntRange strides = context_.space.stride[job.axis];
     const auto add = [&](std::int64_t window) {
       const std::optional<WindowTask> task = task_of(job, window);
-      if (!task) return;
+      const std::int64_t options = task ? options_of(job, *task) : 0;
+      if (options == 0) return;
       job.windows.push_back(*task);
-      const std::int64_t count = std::min(strides.hi, window) - strides.lo + 1;
-      job.options =
-          checked_add(job.options, context_.request.sketch ? std::min(count, kSketchStrides) : count, "evaluated");
+      job.options = checked_add(job.options, options, "evaluated");
     };
     if (context_.request.sketch && last >= first && (last - first) / step >= kSketchWindows) {
       const std::int64_t tile =
@@ -240,11 +263,22 @@ class TablePlan {
     for (std::int64_t window = first; window <= last; window += step) add(window);
   }
 
-  /// Of jobs that have a pass of the same tiles.
-  void share_counts() {
-    const std::int64_t longest = context_.space.input.rank() == 1 ? AxisCounts::kLongestAlone : AxisCounts::kLongest;
+  /// Of axes on which strides of a window attend to different numbers.
+  void keep_pairs() {
     for (AxisJob& job : jobs_) {
       const AxisMask axis = axis_in(context_.space, job.axis, 1, 1);
+      if (AttendedPairs::keeps(axis)) job.pairs = &memory_->pairs_of(axis, context_.space.stride[job.axis]);
+    }
+  }
+
+  /// Of jobs that have a pass of the same tiles.
+  void share_counts() {
+    const bool alone = context_.space.input.rank() == 1;
+    for (AxisJob& job : jobs_) {
+      const AxisMask axis = axis_in(context_.space, job.axis, 1, 1);
+      const std::int64_t longest = alone         ? AxisCounts::kLongestAlone
+                                   : axis.causal ? AxisCounts::kLongestCausal
+                                                 : AxisCounts::kLongest;
       for (std::size_t pass = 0; pass < job.tiles.size() && axis.length <= longest; ++pass) {
         const auto& [walk, kv_tiling, weight] = context_.passes[pass];
         job.counts[pass] = &memory_->counts_of(axis, job.tiles[pass], kv_tiling, walk);

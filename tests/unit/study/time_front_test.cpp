@@ -1,4 +1,8 @@
 // The front of time against attended pairs that search gives: each point asked again by itself.
+#include <algorithm>
+#include <cmath>
+
+#include <natten_sim/study/count.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "catch.hpp"
@@ -70,6 +74,64 @@ TEST_CASE("a front by time ends before the window over the whole input, which NA
   const study::SearchAnswer front = study::search(question, study::default_context());
   REQUIRE(front.candidates.size() > 3);
   for (const study::SearchCandidate& point : front.candidates) CHECK_FALSE(point.dense_path);
+}
+
+struct Configuration {
+  std::int64_t attended = 0;
+  double ms = 0;
+};
+
+/// Every window and stride of one axis but the whole axis, timed one by one.
+std::vector<Configuration> all_of(study::CountQuestion asked, const study::Context& context) {
+  std::vector<Configuration> all;
+  for (std::int64_t window = 2; window < asked.setting.input[0]; ++window) {
+    for (std::int64_t stride = 1; stride <= window; ++stride) {
+      asked.window = {window};
+      asked.stride = {stride};
+      const study::CountAnswer answer = study::count(asked, context);
+      all.push_back({answer.forward.count.attended_pairs, std::get<study::PassTime>(answer.time.value()).total_ms});
+    }
+  }
+  return all;
+}
+
+TEST_CASE("the front of a causal axis, whose attended pairs vary with the stride, is that of plain enumeration") {
+  const study::Context context = study::default_context();
+  study::SearchQuestion question;
+  question.setting.input = {145};
+  question.setting.heads = 40;
+  question.setting.head_dim = 128;
+  question.setting.device = "a100";
+  question.causal = {true};
+  question.q_tile = question.kv_tile = {64};
+  question.kind = study::SearchKind::kPareto;
+  const study::SearchAnswer front = study::search(question, context);
+  CHECK(front.complete);
+  study::CountQuestion asked;
+  asked.setting = front.question.setting;
+  asked.causal = {true};
+  asked.q_tile = asked.kv_tile = {64};
+  const std::vector<Configuration> all = all_of(asked, context);
+  std::vector<Configuration> expected;
+  for (double least = 0;;) {
+    const Configuration* best = nullptr;
+    for (const Configuration& each : all) {
+      if (static_cast<double>(each.attended) < least) continue;
+      const bool better = best == nullptr || each.ms < best->ms * (1 - 1e-12) ||
+                          (each.ms <= best->ms * (1 + 1e-12) && each.attended > best->attended);
+      if (better) best = &each;
+    }
+    if (best == nullptr) break;
+    expected.push_back(*best);
+    const auto attended = static_cast<double>(best->attended);
+    least = std::max(attended + 1, std::ceil(study::kFrontStep * attended));
+  }
+  REQUIRE(expected.size() >= 3);
+  REQUIRE(front.candidates.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CHECK(front.candidates[i].total_ms() == Approx(expected[i].ms));
+    CHECK(front.candidates[i].counted.count.attended_pairs == expected[i].attended);
+  }
 }
 
 TEST_CASE("without a device, or by another objective, a front is over sparsity, strides and tiles") {
