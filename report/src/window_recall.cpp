@@ -88,11 +88,15 @@ Json recalls_result(const study::MaskRecalls& recalls, const std::string& table)
 
 std::string recall_choice_text(const SearchAnswer& answer, const study::Context& context) {
   const RecallChoice& choice = *answer.choice;
+  const study::Setting& setting = answer.question.setting;
+  const bool grouped_heads = *setting.heads_kv != *setting.heads;
   std::vector<std::vector<std::string>> rows = {{"layer", "heads", "window", "stride", "time", "recall"}};
+  if (grouped_heads) rows[0].insert(rows[0].begin() + 2, "KV heads");
   for (const study::RecallLaunch& launch : choice.launches) {
     const SearchCandidate& candidate = answer.candidates[launch.candidate];
     rows.push_back({std::to_string(launch.layer), ranges_text(launch.heads), window_text(candidate),
                     stride_text(candidate), duration_text(launch.ms), share_text(launch.recall)});
+    if (grouped_heads) rows.back().insert(rows.back().begin() + 2, ranges_text(launch.kv_heads));
   }
   std::string text = fmt::format("{}, {}; {} windows and strides tried\n\n", *answer.question.recall.table,
                                  heads_of(choice.layers, choice.heads), grouped(answer.evaluated)) +
@@ -126,8 +130,9 @@ Json recall_choice_result(const SearchAnswer& answer, const study::Context& cont
   fields["launches"] = Json::array();
   for (const study::RecallLaunch& launch : choice.launches) {
     const SearchCandidate& candidate = answer.candidates[launch.candidate];
-    Json one = {{"layer", launch.layer},   {"heads", launch.heads}, {"candidate", launch.candidate},
-                {"recall", launch.recall}, {"total_ms", launch.ms}, {"natten_call", Json()}};
+    Json one = {{"layer", launch.layer},   {"heads", launch.heads},   {"kv_heads", launch.kv_heads},
+                {"candidate", launch.candidate}, {"recall", launch.recall}, {"total_ms", launch.ms},
+                {"natten_call", Json()}};
     if (!candidate.dense_path) one["natten_call"] = call_of(answer, candidate, context);
     fields["launches"].push_back(std::move(one));
   }

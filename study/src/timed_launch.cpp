@@ -253,6 +253,44 @@ double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs) {
   return rounds + 1 / (at_once * costs.lone_share);
 }
 
+std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
+  const Device& device = context.catalog.device(asked.device);
+  const TimedKernel kernel = timed_kernel(asked.kernel, device);
+  const std::int64_t batch = asked.sizes.batch, all = asked.sizes.heads;
+  std::vector<LaunchWork> works;
+  const bool shares_sms = costs.lone_share > 0 && costs.ctas_per_sm > 1;
+  if (kernel.dense || kernel.sequences || shares_sms || asked.ctas || flattens(asked, kernel)) {
+    for (TimeQuestion question = asked; static_cast<std::int64_t>(works.size()) < all;) {
+      question.sizes.heads = question.sizes.heads_kv = static_cast<std::int64_t>(works.size()) + 1;
+      works.push_back(work_of(question, costs, context));
+    }
+    return works;
+  }
+  const KernelVisits visits = visits_of(asked, kernel, costs);
+  const std::int64_t workers = device.sms.value().value * costs.ctas_per_sm;
+  const bool listed = kernel.family != NattenBackend::kCutlassFna && asked.tiling == Tiling::kMultiDimensional;
+  const std::int64_t simulated =  // heads
+      listed ? std::min(all, kMostSimulated / checked_multiply(visits.launched_tiles, batch, "ctas")) : 0;
+  std::vector<double> makespans;
+  double head_us = 0;
+  if (simulated > 0) {
+    const LaunchWork head = launch_work(visits, asked.mask.rank(), batch, workers);
+    const std::vector<double> times = CtaTimes(asked, kernel, costs, head).list();
+    makespans = grid_makespans(times, batch * simulated, workers, launch_of(asked.schedule));
+    head_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(batch);
+  }
+  for (std::int64_t heads = 1; heads <= all; ++heads) {
+    LaunchWork& work = works.emplace_back(launch_work(visits, asked.mask.rank(), batch * heads, workers));
+    if (heads > simulated) {
+      work.waves = uneven_waves(work.ctas, workers, 1).estimate;
+    } else if (head_us > 0) {
+      const double makespan_us = makespans[static_cast<std::size_t>(batch * heads - 1)];
+      work.waves = makespan_us / (head_us * static_cast<double>(heads)) * work.ctas;
+    }
+  }
+  return works;
+}
+
 LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
   const Device& device = context.catalog.device(asked.device);
   const TimedKernel kernel = timed_kernel(asked.kernel, device);

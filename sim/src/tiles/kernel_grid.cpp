@@ -168,9 +168,11 @@ class FreeTimes {
   std::size_t taken_ = 0;                    ///< how much of it is
 };
 
-double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::int64_t workers) {
+/// Whoever is free takes the next one.
+std::vector<double> listed_makespans(std::span<const double> costs, std::int64_t repeats, std::int64_t workers) {
   const auto [shortest, longest] = std::minmax_element(costs.begin(), costs.end());
   FreeTimes free(*shortest, *longest);
+  std::vector<double> makespans;
   double makespan = 0;
   std::int64_t idle = workers;  // from the beginning
   for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
@@ -181,8 +183,27 @@ double grid_makespan(std::span<const double> costs, std::int64_t repeats, std::i
       free.add(end);
       makespan = std::max(makespan, end);
     }
+    makespans.push_back(makespan);
   }
-  return makespan;
+  return makespans;
+}
+
+/// Worker w takes w, w + workers, ...
+std::vector<double> persistent_makespans(std::span<const double> costs, std::int64_t repeats, std::int64_t workers) {
+  const auto ctas = static_cast<std::int64_t>(costs.size()) * repeats;
+  std::vector<double> ends(static_cast<std::size_t>(std::min(workers, ctas)), 0.0), makespans;
+  double makespan = 0;
+  std::size_t worker = 0;
+  for (std::int64_t repeat = 0; repeat < repeats; ++repeat) {
+    poll();
+    for (const double cost : costs) {
+      ends[worker] += cost;
+      makespan = std::max(makespan, ends[worker]);
+      worker = worker + 1 == ends.size() ? 0 : worker + 1;
+    }
+    makespans.push_back(makespan);
+  }
+  return makespans;
 }
 
 }  // namespace
@@ -231,23 +252,23 @@ std::vector<CtaVisits> list_ctas(const NeighborhoodMask& mask, const TilePair& t
   return all;
 }
 
-GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
-                 CtaSchedule schedule) {
+std::vector<double> grid_makespans(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
+                                   CtaSchedule schedule) {
   if (costs.empty() || repeats < 1) throw InvalidParameter("ctas", "0", "1 or more");
   if (workers < 1) throw InvalidParameter("workers", std::to_string(workers), "1 or more");
   if (schedule == CtaSchedule::kTile) throw InvalidParameter("schedule", "tile", "grid, persistent");
+  (void)checked_multiply(static_cast<std::int64_t>(costs.size()), repeats, "ctas");
+  return schedule == CtaSchedule::kPersistent ? persistent_makespans(costs, repeats, workers)
+                                              : listed_makespans(costs, repeats, workers);
+}
+
+GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
+                 CtaSchedule schedule) {
   GridRun run;
-  run.ctas = checked_multiply(static_cast<std::int64_t>(costs.size()), repeats, "ctas");
+  run.makespan = grid_makespans(costs, repeats, workers, schedule).back();
+  run.ctas = static_cast<std::int64_t>(costs.size()) * repeats;
   run.busy = std::accumulate(costs.begin(), costs.end(), 0.0) * static_cast<double>(repeats) /
              static_cast<double>(workers);
-  if (schedule == CtaSchedule::kPersistent) {
-    std::vector<double> ends(static_cast<std::size_t>(std::min(workers, run.ctas)), 0.0);
-    for (std::int64_t cta = 0; cta < run.ctas; ++cta)
-      ends[static_cast<std::size_t>(cta % workers)] += costs[static_cast<std::size_t>(cta) % costs.size()];
-    run.makespan = *std::max_element(ends.begin(), ends.end());
-    return run;
-  }
-  run.makespan = grid_makespan(costs, repeats, workers);
   return run;
 }
 

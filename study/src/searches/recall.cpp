@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -89,7 +90,7 @@ class Chooser {
   bool ask(std::size_t candidate) {
     poll_now();
     if (!asked_.insert(candidate).second) return false;
-    unit_costs_[candidate] = unit_cost(ms_of(candidate, recalls_.heads));
+    unit_costs_[candidate] = unit_cost(ms_of(candidate));
     return true;
   }
 
@@ -154,7 +155,7 @@ class Chooser {
 
   /// A candidate after what all heads take with it.
   using ByTime = std::pair<double, std::size_t>;
-  ByTime by_time(std::size_t candidate) { return {ms_of(candidate, recalls_.heads), candidate}; }
+  ByTime by_time(std::size_t candidate) { return {ms_of(candidate), candidate}; }
 
   /// Heads of a layer by candidate, the fastest first.
   std::map<ByTime, std::vector<std::size_t>> groups_of(const std::vector<std::size_t>& candidates, std::size_t layer) {
@@ -164,8 +165,18 @@ class Chooser {
     return groups;
   }
 
-  double ms_of(std::size_t candidate, std::size_t heads) {
-    return candidates_.ms(candidate, static_cast<std::int64_t>(heads));
+  /// Of all heads.
+  double ms_of(std::size_t candidate) {
+    return candidates_.ms(candidate, *question_.setting.heads, *question_.setting.heads_kv);
+  }
+
+  double ms_of(std::size_t candidate, const std::vector<std::size_t>& heads) {
+    const std::size_t kv_heads = kv_heads_of(heads, heads_per_kv_head()).size();
+    return candidates_.ms(candidate, static_cast<std::int64_t>(heads.size()), static_cast<std::int64_t>(kv_heads));
+  }
+
+  [[nodiscard]] std::size_t heads_per_kv_head() const {
+    return static_cast<std::size_t>(*question_.setting.heads / *question_.setting.heads_kv);
   }
 
   double ms_of(const std::vector<std::size_t>& chosen) {
@@ -173,7 +184,7 @@ class Chooser {
     const std::vector<std::size_t> candidates = of_heads(chosen);
     double ms = 0;
     for (std::size_t layer = 0; layer < recalls_.layers; ++layer) {
-      for (const auto& [candidate, heads] : groups_of(candidates, layer)) ms += ms_of(candidate.second, heads.size());
+      for (const auto& [candidate, heads] : groups_of(candidates, layer)) ms += ms_of(candidate.second, heads);
     }
     return ms;
   }
@@ -257,9 +268,15 @@ class Chooser {
 
   /// The least that a head takes in any launch of the candidate.
   double least_head_ms(std::size_t candidate) {
-    double least = ms_of(candidate, 1);
-    for (std::size_t heads = 2; heads <= recalls_.heads; ++heads)
-      least = std::min(least, ms_of(candidate, heads) / static_cast<double>(heads));
+    double least = ms_of(candidate) / static_cast<double>(recalls_.heads);
+    for (std::int64_t heads = 1; heads < *question_.setting.heads; ++heads) {
+      for (std::int64_t heads_kv = 1; heads_kv <= heads; ++heads_kv) {
+        const bool grouped = heads_kv <= *question_.setting.heads_kv && heads % heads_kv == 0 &&
+                             heads / heads_kv <= static_cast<std::int64_t>(heads_per_kv_head());
+        if (heads_kv < heads && !grouped) continue;
+        least = std::min(least, candidates_.ms(candidate, heads, heads_kv) / static_cast<double>(heads));
+      }
+    }
     return least;
   }
 
@@ -306,8 +323,9 @@ class Chooser {
         const std::size_t candidate = by_time.second;
         double kept = 0;
         for (const std::size_t head : heads) kept += recalls_.at(layer, head, candidate);
-        const double ms = ms_of(candidate, heads.size());
-        choice.launches.push_back({layer, heads, candidate, kept / static_cast<double>(heads.size()), ms});
+        const double ms = ms_of(candidate, heads);
+        choice.launches.push_back({layer, heads, kv_heads_of(heads, heads_per_kv_head()), candidate,
+                                   kept / static_cast<double>(heads.size()), ms});
         choice.recall += kept / static_cast<double>(recalls_.layers * recalls_.heads);
         choice.ms += ms;
       }
@@ -382,6 +400,16 @@ MaskRecalls recalls_of(const std::string& table, const Extents& layout,
       context.progress(static_cast<double>(begin + values.size()) / static_cast<double>(heads));
   }
   return found;
+}
+
+std::vector<std::size_t> kv_heads_of(const std::vector<std::size_t>& heads, std::size_t heads_per_kv_head) {
+  std::vector<std::size_t> of_each, distinct;
+  for (const std::size_t head : heads) of_each.push_back(head / heads_per_kv_head);
+  std::unique_copy(of_each.begin(), of_each.end(), std::back_inserter(distinct));
+  const auto served = [&](std::size_t kv_head) { return std::count(of_each.begin(), of_each.end(), kv_head); };
+  const bool alike = std::all_of(distinct.begin(), distinct.end(),
+                                 [&](std::size_t each) { return served(each) == served(distinct.front()); });
+  return alike ? distinct : of_each;
 }
 
 SearchAnswer choose_by_recall(const SearchQuestion& question, const Context& context) {

@@ -151,7 +151,7 @@ RecallCandidates::RecallCandidates(SearchQuestion& question, const Context& cont
   auto times = search_times(question_, space_, context);
   if (const auto* missing = std::get_if<MissingTime>(&times))
     throw InvalidParameter("recall", "no time", "a time for every tile choice: " + missing->sentence);
-  times_.emplace(*question.setting.heads, std::get<SearchTimes>(std::move(times)));
+  times_.emplace(std::pair{*question.setting.heads, *question.setting.heads_kv}, std::get<SearchTimes>(std::move(times)));
   add_masks();
   add_dense();
   if (masks_.empty())
@@ -179,21 +179,28 @@ void RecallCandidates::add_dense() {
                std::equal(space_.input.begin(), space_.input.end(), space_.window.begin(),
                           [](std::int64_t length, const IntRange& range) { return range.hi >= length; });
   if (!has_dense_) return;
-  const std::int64_t heads = *question_.setting.heads;
   masks_.push_back(make_mask(space_.input, space_.input, {}, {}, space_.causal));
-  least_.push_back({times_of(heads).dense_ms.front(), 0});
+  least_.push_back({times_of_all().dense_ms.front(), 0});
 }
 
-SearchTimes& RecallCandidates::times_of(std::int64_t heads) {
-  const auto known = times_.find(heads);
+SearchTimes& RecallCandidates::times_of(std::int64_t heads, std::int64_t heads_kv) {
+  const auto known = times_.find({heads, heads_kv});
   if (known != times_.end()) return known->second;
   SearchQuestion question = question_;
-  question.setting.heads = question.setting.heads_kv = heads;
-  return times_.emplace(heads, std::get<SearchTimes>(search_times(question, space_, context_))).first->second;
+  question.setting.heads = heads;
+  question.setting.heads_kv = heads_kv;
+  const auto times = search_times(question, space_, context_);
+  return times_.emplace(std::pair{heads, heads_kv}, std::get<SearchTimes>(times)).first->second;
+}
+
+const std::vector<double>& RecallCandidates::kernel_ms(std::size_t candidate, std::size_t choice) {
+  const auto [known, is_new] = kernel_ms_.try_emplace({candidate, choice});
+  if (is_new) known->second = times_of_all().kernel_ms(masks_[candidate], choice);
+  return known->second;
 }
 
 std::vector<std::pair<LeastTime, std::size_t>> RecallCandidates::choices_of(const NeighborhoodMask& mask) {
-  const std::vector<LeastTime> least = times_of(*question_.setting.heads).least(mask);
+  const std::vector<LeastTime> least = times_of_all().least(mask);
   std::vector<std::pair<LeastTime, std::size_t>> choices;
   for (std::size_t choice = 0; choice < least.size(); ++choice) {
     if (question_.constraints.natten_fast_path && !on_fast_path(space_, mask, choice)) continue;
@@ -208,21 +215,19 @@ std::size_t RecallCandidates::choice_of(std::size_t candidate) {
   auto choices = choices_of(masks_[candidate]);
   std::stable_sort(choices.begin(), choices.end(),
                    [](const auto& a, const auto& b) { return a.first.ms < b.first.ms; });
-  const TimeObjective& all_heads = times_of(*question_.setting.heads).objective;
   std::pair<double, std::size_t> fastest{std::numeric_limits<double>::max(), 0};
   for (const auto& [least, choice] : choices) {
     if (least.ms > fastest.first) break;
-    fastest = std::min(fastest, {all_heads.exact_ms(masks_[candidate], choice), choice});
+    fastest = std::min(fastest, {kernel_ms(candidate, choice).back() + times_of_all().added_ms(choice), choice});
   }
   return place->second = fastest.second;
 }
 
-double RecallCandidates::ms(std::size_t candidate, std::int64_t heads) {
-  const auto [known, is_new] = known_ms_.try_emplace({candidate, heads}, 0);
-  if (!is_new) return known->second;
-  SearchTimes& times = times_of(heads);
-  return known->second = is_dense(candidate) ? times.dense_ms.front()
-                                             : times.objective.exact_ms(masks_[candidate], choice_of(candidate));
+double RecallCandidates::ms(std::size_t candidate, std::int64_t heads, std::int64_t heads_kv) {
+  const SearchTimes& times = times_of(heads, heads_kv);
+  if (is_dense(candidate)) return times.dense_ms.front();
+  const std::size_t choice = choice_of(candidate);
+  return kernel_ms(candidate, choice)[static_cast<std::size_t>(heads) - 1] + times.added_ms(choice);
 }
 
 RecallCandidate RecallCandidates::at(std::size_t candidate) {

@@ -68,6 +68,14 @@ class MaskTimes {
     return ms;
   }
 
+  void add_kernel_ms(const NeighborhoodMask& mask, const Context& context, std::vector<double>& ms) const {
+    TimeQuestion question = question_;
+    question.mask = mask;
+    const std::vector<LaunchWork> works = works_of_heads(question, frame_.costs, context);
+    ms.resize(works.size(), 0.0);
+    for (std::size_t heads = 0; heads < works.size(); ++heads) ms[heads] += launch_time(works[heads], frame_.costs).total_ms;
+  }
+
   [[nodiscard]] LeastTime least(const NeighborhoodMask& mask) const {
     NattenProblem problem{.mask = mask, .backend = frame_.family, .tiles = question_.tiles};
     problem.pass = question_.pass;
@@ -90,6 +98,12 @@ class MaskTimes {
 };
 
 }  // namespace
+
+double SearchTimes::added_ms(std::size_t choice) const {
+  double ms = 0;
+  for (const TimedPass& pass : objective.choices[choice].passes) ms += pass.added_ms;
+  return ms;
+}
 
 void SearchTimes::require_speedup(const std::optional<double>& min_speedup) {
   for (std::size_t i = 0; i < dense_ms.size(); ++i)
@@ -139,6 +153,11 @@ std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& questi
       }
     }
     return least;
+  };
+  times.kernel_ms = [of_choices, &context](const NeighborhoodMask& mask, std::size_t choice) {
+    std::vector<double> ms;
+    for (const std::shared_ptr<MaskTimes>& pass : of_choices[choice]) pass->add_kernel_ms(mask, context, ms);
+    return ms;
   };
   times.objective.exact_ms = [of_choices = std::move(of_choices), &context](const NeighborhoodMask& mask,
                                                                             std::size_t choice) {

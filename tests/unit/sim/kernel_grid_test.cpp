@@ -28,6 +28,22 @@ TEST_CASE("a free worker takes the next CTA, a persistent one keeps its stride")
   CHECK(run_grid(costs, 2, 2, CtaSchedule::kGrid).busy == 8.0);
 }
 
+TEST_CASE("one run has the makespans of fewer repetitions, to the bit") {
+  const std::vector<double> costs = {5, 1.5, 0.25, 3, 1};
+  for (const CtaSchedule schedule : {CtaSchedule::kGrid, CtaSchedule::kPersistent}) {
+    for (const std::int64_t workers : {1, 2, 3, 7, 100}) {
+      const std::vector<double> makespans = grid_makespans(costs, 9, workers, schedule);
+      REQUIRE(makespans.size() == 9);
+      for (std::int64_t repeats = 1; repeats <= 9; ++repeats) {
+        // A persistent worker's CTAs are added up as they stand; a grid's by hand on one worker.
+        CHECK(makespans[static_cast<std::size_t>(repeats - 1)] == run_grid(costs, repeats, workers, schedule).makespan);
+        if (workers == 1) CHECK(makespans[static_cast<std::size_t>(repeats - 1)] == 10.75 * static_cast<double>(repeats));
+        if (workers == 100) CHECK(makespans[static_cast<std::size_t>(repeats - 1)] == 5);
+      }
+    }
+  }
+}
+
 TEST_CASE("workers that no CTA is left for cost nothing, however many") {
   const std::vector<double> costs = {3, 5};
   for (const CtaSchedule schedule : {CtaSchedule::kGrid, CtaSchedule::kPersistent})

@@ -102,7 +102,7 @@ TEST_CASE(
 
 /// What both heads take with these candidates: one launch if they are the same.
 double ms_of_pair(study::RecallCandidates& candidates, std::size_t first, std::size_t second) {
-  return first == second ? candidates.ms(first, 2) : candidates.ms(first, 1) + candidates.ms(second, 1);
+  return first == second ? candidates.ms(first, 2, 2) : candidates.ms(first, 1, 1) + candidates.ms(second, 1, 1);
 }
 
 TEST_CASE("a choice takes no longer than steps along the hulls, and no less than the best of all pairs of windows") {
@@ -115,8 +115,8 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
     study::RecallCandidates all(full, shared_context());
     std::vector<double> costs, alone;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      costs.push_back(all.ms(i, 2) / 2);
-      alone.push_back(all.ms(i, 1));
+      costs.push_back(all.ms(i, 2, 2) / 2);
+      alone.push_back(all.ms(i, 1, 1));
     }
     const study::MaskRecalls recalls = study::recalls_of(kTable, {64, 64}, all.masks(), shared_context());
     const RecallTrade trade(recalls.values, costs);
@@ -143,14 +143,14 @@ TEST_CASE("a choice takes no longer than steps along the hulls, and no less than
   }
 }
 
-/// 64x64 tokens, three heads that look 1, 4 and 12 tokens far along both axes, as products.
-std::string three_heads() {
-  const std::string path = (std::filesystem::temp_directory_path() / "natten_sim_three_heads.npy").string();
-  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 254), }";
+/// A file of heads over 64x64 tokens that look so many tokens far, as products.
+std::string heads_that_reach(const std::string& name, const std::vector<double>& reaches) {
+  const std::string path = (std::filesystem::temp_directory_path() / ("natten_sim_" + name + ".npy")).string();
+  std::string header = "{'descr': '<f8', 'fortran_order': False, 'shape': (" + std::to_string(reaches.size()) + ", 254), }";
   header.resize(117, ' ');
   std::ofstream file(path, std::ios::binary);
   file << "\x93NUMPY" << '\x01' << '\0' << '\x76' << '\0' << header << '\n';
-  for (const double reach : {1.0, 4.0, 12.0}) {
+  for (const double reach : reaches) {
     for (int axis = 0; axis < 2; ++axis) {
       for (int offset = -63; offset <= 63; ++offset) {
         const double mass = std::exp(-std::abs(offset) / reach);
@@ -160,6 +160,8 @@ std::string three_heads() {
   }
   return path;
 }
+
+std::string three_heads() { return heads_that_reach("three_heads", {1, 4, 12}); }
 
 /// The choice of three heads that takes least.
 struct Best {
@@ -194,9 +196,9 @@ TEST_CASE("launches that are never timed take no less than their bounds, and tho
       for (std::size_t i = 0; i < all.size(); i += 7) {
         CAPTURE(batch, phase == SearchPhase::kBoth, i, to_string(window_of(all.masks()[i])));
         for (const std::int64_t heads : {1, 2}) {
-          CHECK(all.least(i).head_ms * static_cast<double>(heads) <= all.ms(i, heads));
+          CHECK(all.least(i).head_ms * static_cast<double>(heads) <= all.ms(i, heads, heads));
         }
-        CHECK(all.least(i).ms <= all.ms(i, 2));
+        CHECK(all.least(i).ms <= all.ms(i, 2, 2));
         if (all.at(i).dense) continue;
         // A search of this window and stride alone, with any tiles.
         study::SearchQuestion alone = question;
@@ -204,7 +206,7 @@ TEST_CASE("launches that are never timed take no less than their bounds, and tho
         alone.stride = stride_of(all.masks()[i]);
         alone.top = 1;
         alone.distinct = Distinct::kWindow;
-        CHECK(study::search(alone, shared_context()).candidates.at(0).total_ms() <= all.ms(i, 2) * (1 + 1e-9));
+        CHECK(study::search(alone, shared_context()).candidates.at(0).total_ms() <= all.ms(i, 2, 2) * (1 + 1e-9));
       }
     }
   }
@@ -224,7 +226,7 @@ TEST_CASE("the best of all choices of windows for three heads lies between the b
     study::RecallCandidates all(full, shared_context());
     std::vector<std::vector<double>> launches(all.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
-      for (std::int64_t heads = 1; heads <= 3; ++heads) launches[i].push_back(all.ms(i, heads));
+      for (std::int64_t heads = 1; heads <= 3; ++heads) launches[i].push_back(all.ms(i, heads, heads));
     }
     const study::MaskRecalls recalls = study::recalls_of(table, {64, 64}, all.masks(), shared_context());
     const Best best = best_of_all(launches, recalls, share);
@@ -273,7 +275,7 @@ TEST_CASE("where launches of few heads fill no wave, no window for all heads doe
     CAPTURE(share, all.size());
     CHECK(answer.choice->ms <= *answer.choice->dense_ms * (1 + 1e-9));
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if ((recalls.at(0, 0, i) + recalls.at(0, 1, i)) / 2 >= share) CHECK(answer.choice->ms <= all.ms(i, 2) * (1 + 1e-9));
+      if ((recalls.at(0, 0, i) + recalls.at(0, 1, i)) / 2 >= share) CHECK(answer.choice->ms <= all.ms(i, 2, 2) * (1 + 1e-9));
     }
     const SearchAnswer budget = chosen(question, {.budget_ms = *answer.choice->dense_ms});
     CHECK(budget.choice->recall == Approx(1));
@@ -290,6 +292,54 @@ TEST_CASE("a launch of all heads has the question's KV heads, whose copies take 
     CHECK(answer.choice->ms == Approx(answer.candidates.at(0).total_ms()));  // as it is found alone
     CHECK(answer.choice->ms != Approx(before));
     before = answer.choice->ms;
+  }
+}
+
+TEST_CASE("a launch of some heads has their KV heads where these serve equally many, else one for each head") {
+  using Heads = std::vector<std::size_t>;
+  CHECK(study::kv_heads_of({0, 1, 2, 3}, 4) == Heads{0});
+  CHECK(study::kv_heads_of({0, 1, 4, 5}, 4) == Heads{0, 1});     // two heads of each
+  CHECK(study::kv_heads_of({2, 7}, 4) == Heads{0, 1});           // one of each
+  CHECK(study::kv_heads_of({0, 1, 4}, 4) == Heads{0, 0, 1});     // grouped heads would be 3 / 2
+  CHECK(study::kv_heads_of({1, 3, 5, 7}, 1) == Heads{1, 3, 5, 7});
+}
+
+/// Of eight heads these look 20 tokens far, the others 2.
+std::string eight_heads(const std::vector<std::size_t>& far) {
+  std::vector<double> reaches(8, 2.0);
+  for (const std::size_t head : far) reaches[head] = 20;
+  return heads_that_reach("eight_heads_" + std::to_string(far.size()), reaches);
+}
+
+TEST_CASE("launches of some heads take what as many heads and KV heads take alone, on backends that repeat KV heads too") {
+  for (const char* device : {"h200", "a100"}) {
+    int shared = 0, own = 0;  // launches of some heads with fewer KV heads, and with as many
+    for (const std::vector<std::size_t>& far : {std::vector<std::size_t>{0, 1, 2, 3}, {0, 4}, {1, 2, 5}}) {
+      study::SearchQuestion question = images();
+      question.setting.device = device;
+      question.setting.heads = 8;
+      question.setting.heads_kv = 2;
+      question.setting.batch = 128;
+      const SearchAnswer answer = chosen(question, {.table = eight_heads(far), .least_recall = 0.8});
+      CAPTURE(device, far.size());
+      for (const study::RecallLaunch& launch : answer.choice->launches) {
+        CHECK(launch.kv_heads == study::kv_heads_of(launch.heads, 4));
+        if (launch.heads.size() < 8) ++(launch.kv_heads.size() < launch.heads.size() ? shared : own);
+        study::SearchQuestion alone = question;
+        alone.setting.heads = static_cast<std::int64_t>(launch.heads.size());
+        alone.setting.heads_kv = static_cast<std::int64_t>(launch.kv_heads.size());
+        const SearchCandidate& candidate = answer.candidates.at(launch.candidate);
+        alone.window = window_of(mask_of(candidate));
+        alone.stride = stride_of(mask_of(candidate));
+        alone.tiles = {candidate.tiles};
+        alone.top = 1;
+        const SearchCandidate found = study::search(alone, shared_context()).candidates.at(0);
+        CHECK(launch.ms == Approx(candidate.dense_path ? found.speedup * found.total_ms() : found.total_ms()));
+      }
+      CHECK(*answer.choice->least_ms <= answer.choice->ms * (1 + 1e-9));
+    }
+    CHECK(shared > 0);
+    CHECK(own > 0);
   }
 }
 

@@ -46,10 +46,15 @@ struct MaskRecalls {
 [[nodiscard]] MaskRecalls recalls_of(const std::string& table, const Extents& layout,
                                      std::span<const NeighborhoodMask> masks, const Context& context);
 
+/// KV heads that a launch of some of a layer's heads, ascending, is given: those of the heads, if each of them serves as
+/// many of the heads as the others, as grouped heads must; else one for each head.
+[[nodiscard]] std::vector<std::size_t> kv_heads_of(const std::vector<std::size_t>& heads, std::size_t heads_per_kv_head);
+
 /// Heads of one layer that run together, because they have the same window.
 struct RecallLaunch {
   std::size_t layer = 0;
   std::vector<std::size_t> heads;
+  std::vector<std::size_t> kv_heads;  ///< kv_heads_of(heads)
   std::size_t candidate = 0;
   double recall = 0;          ///< mean of these heads
   double ms = 0;              ///< of these heads alone

@@ -131,6 +131,11 @@ struct TimeFrame {
 [[nodiscard]] LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs,
                                  const Context& context);
 
+/// The same of 1, 2, .. as many heads as the question has, of a kernel of neighborhood attention that has all its CTAs in
+/// one grid: one simulation tells the waves of all.
+[[nodiscard]] std::vector<LaunchWork> works_of_heads(const TimeQuestion& question, const PassCosts& costs,
+                                                     const Context& context);
+
 /// The names that `kernel` may have.
 [[nodiscard]] std::vector<std::string> timed_kernels();
 

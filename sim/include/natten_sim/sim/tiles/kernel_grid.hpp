@@ -42,4 +42,9 @@ struct GridRun {
 [[nodiscard]] GridRun run_grid(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
                                CtaSchedule schedule);
 
+/// When the CTAs of 1, 2, .. `repeats` repetitions end: the makespans of so many launches from one run, since whoever
+/// starts later delays nobody. As run_grid otherwise.
+[[nodiscard]] std::vector<double> grid_makespans(std::span<const double> costs, std::int64_t repeats, std::int64_t workers,
+                                                 CtaSchedule schedule);
+
 }  // namespace natten_sim
