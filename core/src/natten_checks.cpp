@@ -207,11 +207,9 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
   std::int64_t known = 0;
   bool known_pair = false;
   std::string schedules;
-  const BackendTiles* nearest = nullptr;
   for (const BackendTiles& entry : table) {
     if (!entry_fits(rules, entry, call.input.rank(), pass, call)) continue;
     ++known;
-    if (nearest == nullptr || doublings(entry.tiles, tiles) < doublings(nearest->tiles, tiles)) nearest = &entry;
     if (!(entry.tiles == tiles)) continue;
     const std::string word = schedule_word(entry.variant);
     if (schedule.empty() || schedule == word) return std::nullopt;
@@ -221,6 +219,11 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
   if (known_pair) {
     return NattenRefusal{"these tiles have some kernel schedules only", "kernel_schedule", schedule,
                          schedules, schedules.substr(0, schedules.find(','))};
+  }
+  const BackendTiles* nearest = nullptr;
+  for (const BackendTiles& entry : table) {
+    if (!entry_fits(rules, entry, call.input.rank(), pass, call)) continue;
+    if (nearest == nullptr || doublings(entry.tiles, tiles) < doublings(nearest->tiles, tiles)) nearest = &entry;
   }
   const bool forward = pass == Walk::kForward;
   return NattenRefusal{

@@ -123,6 +123,7 @@ Json recall_choice_result(const SearchAnswer& answer, const study::Context& cont
   const RecallChoice& choice = *answer.choice;
   Json fields = {{"table", *answer.question.recall.table},          {"layers", choice.layers}, {"heads", choice.heads},
                  {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()},
+                 {"e2e_speedup_time", nullable(choice.end_to_end_speedup)},
                  {"least_ms", Json()},      {"most_recall", Json()}};
   if (choice.least_ms) fields["least_ms"] = *choice.least_ms;
   if (choice.most_recall) fields["most_recall"] = *choice.most_recall;

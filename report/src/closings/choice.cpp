@@ -6,6 +6,8 @@
 
 #include <natten_sim/report/time_report.hpp>
 
+#include "closings/certainty.hpp"
+
 namespace natten_sim::report {
 
 Closing closing_of_choice(const study::SearchAnswer& answer) {
@@ -20,11 +22,17 @@ Closing closing_of_choice(const study::SearchAnswer& answer) {
   if (choice.dense_ms && !dense) {
     closing.gain = *choice.dense_ms / choice.ms;
     closing.gain_text = fmt::format("{:.2f}x over dense attention", *closing.gain);
+    if (choice.end_to_end_speedup) closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
   }
   if (choice.least_ms)
     closing.certainty = fmt::format("no choice of these windows takes less than {}", duration_text(*choice.least_ms));
   if (choice.most_recall)
     closing.certainty = fmt::format("no choice of these windows keeps more than {:.1f}%", 100 * *choice.most_recall);
+  const auto timed = std::find_if(answer.candidates.begin(), answer.candidates.end(),
+                                  [](const study::SearchCandidate& each) { return each.time || each.backward_time; });
+  if (timed != answer.candidates.end())
+    closing.certainty += (closing.certainty.empty() ? "" : "; ") +
+                         certainty_of((timed->time ? timed->time : timed->backward_time)->evidence);
   return closing;
 }
 

@@ -35,7 +35,7 @@ std::string pair_text(const TilePair& tiles) {
   return fmt::format("Q tile {} with KV tile {}", to_string(tiles.q_tile), to_string(tiles.kv_tile));
 }
 
-/// The backward pass has tiles and a time of its own, which no change below is about.
+/// The backward pass has tiles and a time of its own.
 std::string backward_text(const study::BackwardCount& backward) {
   const auto* time = backward.time ? std::get_if<study::PassTime>(&*backward.time) : nullptr;
   return fmt::format("; the backward pass {} ({})",
@@ -44,35 +44,46 @@ std::string backward_text(const study::BackwardCount& backward) {
                      pair_text(backward.problem.tiles));
 }
 
-void add_tiles(const TilePair& tiles, Closing& closing) {
-  closing.options["q_tile"] = to_json(tiles.q_tile);
-  closing.options["kv_tile"] = to_json(tiles.kv_tile);
+/// The tiles of a change that are not the answer's, pass by pass, which become options; empty: all are.
+std::string tiles_text(const study::CountAnswer& answer, const study::CountChange& change, Closing& closing) {
+  std::string text;
+  if (change.tiles != answer.forward.problem.tiles) {
+    text = pair_text(change.tiles);
+    closing.options["q_tile"] = to_json(change.tiles.q_tile);
+    closing.options["kv_tile"] = to_json(change.tiles.kv_tile);
+  }
+  const std::optional<TilePair>& backward = change.backward_tiles;
+  if (backward && answer.backward && *backward != answer.backward->problem.tiles) {
+    text += (text.empty() ? "backward " : ", backward ") + pair_text(*backward);
+    closing.options["backward_q_tile"] = to_json(backward->q_tile);
+    closing.options["backward_kv_tile"] = to_json(backward->kv_tile);
+  }
+  return text;
 }
 
 void say_change(const study::CountAnswer& answer, const study::CountConclusion& end, Closing& closing) {
   const study::CountChange& change = *end.change;
-  const bool other_tiles = change.tiles != answer.forward.problem.tiles;
+  const std::string tiles = tiles_text(answer, change, closing), with_tiles = tiles.empty() ? "" : ", " + tiles;
   closing.gain = change.gain;
   closing.gain_text = end.of == study::CountGain::kTime
-                          ? fmt::format("{}x faster, {}", ratio_text(change.gain), duration_text(change.after))
+                          ? fmt::format("{}x faster, {}{}", ratio_text(change.gain), duration_text(change.after),
+                                        change.backward_tiles ? " forward and backward" : "")
                           : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
   switch (change.lever) {
     case study::CountLever::kTiles:
-      closing.change = "first take " + pair_text(change.tiles);
-      add_tiles(change.tiles, closing);
+      closing.change = "first take " + tiles;
       return;
     case study::CountLever::kStride:
       closing.change =
           fmt::format("changing tiles alone does not help, so first take stride {}{}, with which neighbours share "
                       "windows",
-                      to_string(change.stride), other_tiles ? ", " + pair_text(change.tiles) : "");
-      if (other_tiles) add_tiles(change.tiles, closing);
+                      to_string(change.stride), with_tiles);
       closing.options["stride"] = to_json(change.stride);
       return;
     case study::CountLever::kWindow:
       closing.change = fmt::format(
-          "no tile shape or stride of whole Q tiles does better, so first take a smaller window, say {}",
-          to_string(change.window));
+          "no tile shape or stride of whole Q tiles does better, so first take a smaller window, say {}{}",
+          to_string(change.window), with_tiles);
       closing.options["window"] = to_json(change.window);
       closing.options["stride"] = to_json(change.stride);
   }

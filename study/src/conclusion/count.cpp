@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -8,14 +10,23 @@
 namespace natten_sim::study {
 namespace {
 
-const PassTime* forward_time(const CountAnswer& answer) {
-  return answer.time ? std::get_if<PassTime>(&*answer.time) : nullptr;
+/// Null: the pass has none.
+const PassTime* time_of(const std::optional<TimeAnswer>& time) {
+  return time ? std::get_if<PassTime>(&*time) : nullptr;
+}
+const PassTime* forward_time(const CountAnswer& answer) { return time_of(answer.time); }
+const PassTime* backward_time(const CountAnswer& answer) {
+  return answer.backward ? time_of(answer.backward->time) : nullptr;
 }
 
-std::optional<double> forward_ms(const CountAnswer& answer) {
-  const PassTime* time = forward_time(answer);
-  return time == nullptr ? std::nullopt : std::optional(time->total_ms);
+/// Of the passes that count.
+std::optional<double> total_ms(const CountAnswer& answer) {
+  const PassTime *forward = forward_time(answer), *backward = backward_time(answer);
+  if (forward == nullptr) return std::nullopt;
+  return forward->total_ms + (backward != nullptr ? backward->total_ms : 0);
 }
+
+constexpr std::size_t kMostStrides = 8;  // that are asked with a backward pass too
 
 /// Whether `other` rests on less than `time`: a gain of such a time may be nothing but its error.
 bool weaker(const CostEvidence& other, const CostEvidence& time) {
@@ -33,12 +44,14 @@ std::int64_t volume(const Extents& tile) {
   return tokens;
 }
 
-/// Asks variants of one forward pass and keeps the best.
+/// Asks variants of the forward pass, each with the fastest backward pass if that counts, and keeps the best.
 class CountLevers {
  public:
   CountLevers(const CountAnswer& answer, const Context& context, CountConclusion& end)
       : question_(answer.question), context_(context), end_(end), tiles_(answer.forward.problem.tiles) {
     if (const PassTime* time = forward_time(answer)) evidence_ = time->evidence;
+    const PassTime* const backward = backward_time(answer);
+    if (end.of == CountGain::kTime && backward != nullptr) backward_evidence_ = backward->evidence;
     context_.progress = {};
     question_.setting.backend = answer.chosen_backend;
     question_.backward = false;
@@ -47,19 +60,29 @@ class CountLevers {
   }
 
   void ask_tiles() {
+    if (backward_evidence_) {
+      backward_tried_ = backward_pairs();
+      ask(CountLever::kTiles, question_);
+    }
     for (const TilePair& pair : other_pairs()) {
       ++end_.tile_pairs_asked;
       ask(CountLever::kTiles, with_tiles(pair));
     }
   }
 
-  /// With every tile pair.
+  /// With every tile pair of the forward pass; those with which that is fastest are asked with the backward pass too.
   void ask_strides() {
+    keep_backward_tiles();
     ask_strides_of(question_, tiles_);
     for (const TilePair& pair : other_pairs()) ask_strides_of(with_tiles(pair), pair);
+    std::stable_sort(strides_.begin(), strides_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    if (strides_.size() > kMostStrides) strides_.resize(kMostStrides);
+    for (const auto& [ms, varied] : strides_) ask(CountLever::kStride, varied);
+    ask_again();
   }
 
   void ask_window() {
+    keep_backward_tiles();
     CountQuestion varied = question_;
     for (std::size_t axis = 0; axis < varied.window.rank(); ++axis) {
       varied.window[axis] = std::max(std::min<std::int64_t>(2, varied.window[axis]), varied.window[axis] / 2);
@@ -68,6 +91,7 @@ class CountLevers {
     if (varied.window == question_.window) return;
     for (std::size_t axis = 0; axis < varied.window.rank(); ++axis) widen(axis, varied);
     ask(CountLever::kWindow, varied);
+    ask_again();
   }
 
  private:
@@ -111,7 +135,9 @@ class CountLevers {
 
   void ask_strides_of(const CountQuestion& question, const TilePair& tiles, std::size_t axis = 0) {
     if (axis == question.stride.rank()) {
-      if (question.stride != question_.stride) ask(CountLever::kStride, question);
+      if (question.stride == question_.stride) return;
+      if (!backward_evidence_) return ask(CountLever::kStride, question);
+      if (const auto found = forward_asked(question)) strides_.emplace_back(found->cost, question);
       return;
     }
     CountQuestion varied = question;
@@ -137,10 +163,58 @@ class CountLevers {
   struct Asked {
     TilePair tiles;
     double cost = 0;  ///< in the unit of `before`
+    std::optional<TilePair> backward_tiles = {};
   };
 
+  [[nodiscard]] bool of_natten() const { return !question_.kernel || natten_runs(*question_.kernel); }
+
+  /// Variants keep the pair that is fastest now, until a change is found.
+  void keep_backward_tiles() {
+    if (!backward_evidence_) return;
+    const std::optional<Asked> own = fastest_backward(question_);
+    if (own) backward_tried_ = {*own->backward_tiles};
+    backward_.clear();
+  }
+
+  /// The change with every tile pair of the backward pass.
+  void ask_again() {
+    if (!backward_evidence_ || !end_.change) return;
+    backward_tried_ = backward_pairs();
+    backward_.clear();
+    CountQuestion varied = with_tiles(end_.change->tiles);
+    varied.stride = end_.change->stride;
+    varied.window = end_.change->window;
+    ask(end_.change->lever, varied);
+  }
+
+  /// Blocks of FlexAttention are those of the forward pass.
+  [[nodiscard]] std::vector<TilePair> backward_pairs() const {
+    if (!of_natten()) return {TilePair{}};
+    const Backend& backend = effective_backend(question_.setting, context_.catalog);
+    std::vector<TilePair> pairs = natten_sim::tile_pairs(backend, question_.setting.input.rank(),
+                                                         *question_.setting.head_dim, Walk::kBackward);
+    return pairs.empty() ? std::vector{TilePair{}} : pairs;
+  }
+
+  /// The fastest backward pass of a window and stride; none: NATTEN refuses all, or they rest on less.
+  [[nodiscard]] std::optional<Asked> fastest_backward(CountQuestion varied) {
+    const std::array<Extents, 3> key{varied.window, varied.stride, of_natten() ? Extents{} : varied.q_tile};
+    if (const auto known = backward_.find(key); known != backward_.end()) return known->second;
+    std::optional<Asked> best;
+    varied.backward = true;
+    for (const TilePair& pair : backward_tried_) {
+      varied.backward_q_tile = pair.q_tile;
+      varied.backward_kv_tile = pair.kv_tile;
+      const CountAnswer other = count_with_memo(varied, context_, memo_);
+      const PassTime* const time = backward_time(other);
+      if (other.kernel.refusal || time == nullptr || weaker(time->evidence, *backward_evidence_)) continue;
+      if (!best || time->total_ms < best->cost) best = Asked{{}, time->total_ms, other.backward->problem.tiles};
+    }
+    return backward_.emplace(key, best).first->second;
+  }
+
   /// None: NATTEN refuses it, or there is no time of as good evidence to compare.
-  [[nodiscard]] std::optional<Asked> asked(const CountQuestion& varied) {
+  [[nodiscard]] std::optional<Asked> forward_asked(const CountQuestion& varied) {
     const CountAnswer other = count_with_memo(varied, context_, memo_);
     if (other.kernel.refusal) return std::nullopt;
     if (end_.of == CountGain::kPairs) return Asked{other.forward.problem.tiles, multiplied_pairs(other)};
@@ -149,12 +223,23 @@ class CountLevers {
     return Asked{other.forward.problem.tiles, time->total_ms};
   }
 
+  /// Of all passes that count.
+  [[nodiscard]] std::optional<Asked> asked(const CountQuestion& varied) {
+    std::optional<Asked> found = forward_asked(varied);
+    if (!found || !backward_evidence_) return found;
+    const std::optional<Asked> backward = fastest_backward(varied);
+    if (!backward) return std::nullopt;
+    found->cost += backward->cost;
+    found->backward_tiles = backward->backward_tiles;
+    return found;
+  }
+
   void ask(CountLever lever, const CountQuestion& varied) {
     const std::optional<Asked> other = asked(varied);
     if (!other) return;
     const double gain = end_.before / other->cost;
     if (gain < kWorthwhile || (end_.change && gain <= end_.change->gain)) return;
-    end_.change = CountChange{lever, other->tiles, varied.stride, varied.window, gain, other->cost};
+    end_.change = CountChange{lever, other->tiles, other->backward_tiles, varied.stride, varied.window, gain, other->cost};
   }
 
   CountQuestion question_;
@@ -162,6 +247,10 @@ class CountLevers {
   CountConclusion& end_;
   TilePair tiles_;
   CostEvidence evidence_;
+  std::optional<CostEvidence> backward_evidence_;  ///< none: the backward pass does not count
+  std::vector<TilePair> backward_tried_;
+  std::vector<std::pair<double, CountQuestion>> strides_;  // by the forward pass, where the backward pass counts too
+  std::map<std::array<Extents, 3>, std::optional<Asked>> backward_;  // by window, stride and FlexAttention's Q tile
   AxisCountMemo memo_;
 };
 
@@ -172,7 +261,7 @@ CountConclusion conclude(const CountAnswer& answer, const Context& context) {
   const TileCount& count = answer.forward.count;
   end.busiest_over_mean = count.speedup_mean() / count.speedup_worst();
   end.wasted_share = count.wasted_share();
-  const std::optional<double> ms = forward_ms(answer);
+  const std::optional<double> ms = total_ms(answer);
   end.of = ms ? CountGain::kTime : CountGain::kPairs;
   end.before = ms ? *ms : multiplied_pairs(answer);
   const TilingProblem& problem = answer.forward.problem;

@@ -1,12 +1,9 @@
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/core/parallel.hpp>
-#include <natten_sim/io/offset_tables.hpp>
 
 #include "searches/recall_candidates.hpp"
 
@@ -347,6 +344,8 @@ class Chooser {
       choice.dense_ms = found.speedup * found.total_ms() * static_cast<double>(recalls_.layers);
       answer.candidates.push_back(std::move(one.candidates.front()));
     }
+    if (choice.dense_ms && question_.phase == SearchPhase::kForward && question_.setting.attention_share)
+      choice.end_to_end_speedup = end_to_end_speedup(*share_of(question_.setting), *choice.dense_ms / choice.ms);
     answer.evaluated = answer.space_size = static_cast<std::int64_t>(candidates_.size());
     for (RecallLaunch& launch : choice.launches) launch.candidate = places.at(by_time(launch.candidate));
     answer.choice = std::move(choice);
@@ -365,52 +364,6 @@ class Chooser {
 };
 
 }  // namespace
-
-double MaskRecalls::mean(std::size_t mask) const {
-  double sum = 0;
-  for (std::size_t unit = 0; unit < layers * heads; ++unit) sum += values[unit * masks + mask];
-  return sum / static_cast<double>(layers * heads);
-}
-
-double MaskRecalls::least(std::size_t mask) const {
-  double least = 1;
-  for (std::size_t unit = 0; unit < layers * heads; ++unit)
-    least = std::min(least, values[unit * masks + mask]);
-  return least;
-}
-
-MaskRecalls recalls_of(const std::string& table, const Extents& layout,
-                       std::span<const NeighborhoodMask> masks, const Context& context) {
-  const MaskRecall recall(layout, masks);
-  OffsetTables tables("recall", table, layout);
-  MaskRecalls found{tables.layers(), tables.heads(), masks.size(), {}};
-  const std::size_t heads = found.layers * found.heads, batch = std::max(1U, context.threads);
-  found.values.resize(heads * masks.size());
-  for (std::size_t begin = 0; begin < heads; begin += batch) {
-    poll_now();
-    std::vector<std::vector<double>> values(std::min(batch, heads - begin));
-    for (std::vector<double>& each : values) each = tables.next();
-    run_tasks(values.size(), {.threads = context.threads}, [&](std::size_t i, std::size_t) {
-      const std::vector<double> own =
-          tables.product() ? recall.of_product(values[i]) : recall.of_table(values[i]);
-      std::copy(own.begin(), own.end(),
-                found.values.begin() + static_cast<std::ptrdiff_t>((begin + i) * masks.size()));
-    });
-    if (context.progress)
-      context.progress(static_cast<double>(begin + values.size()) / static_cast<double>(heads));
-  }
-  return found;
-}
-
-std::vector<std::size_t> kv_heads_of(const std::vector<std::size_t>& heads, std::size_t heads_per_kv_head) {
-  std::vector<std::size_t> of_each, distinct;
-  for (const std::size_t head : heads) of_each.push_back(head / heads_per_kv_head);
-  std::unique_copy(of_each.begin(), of_each.end(), std::back_inserter(distinct));
-  const auto served = [&](std::size_t kv_head) { return std::count(of_each.begin(), of_each.end(), kv_head); };
-  const bool alike = std::all_of(distinct.begin(), distinct.end(),
-                                 [&](std::size_t each) { return served(each) == served(distinct.front()); });
-  return alike ? distinct : of_each;
-}
 
 SearchAnswer choose_by_recall(const SearchQuestion& question, const Context& context) {
   require_valid(question);

@@ -67,6 +67,7 @@ struct RecallChoice {
   double recall = 0;                   ///< mean over all heads
   double ms = 0;                       ///< of all launches
   std::optional<double> dense_ms;      ///< of dense attention in all layers
+  std::optional<double> end_to_end_speedup;  ///< of inference, when attention's share is known
   std::optional<double> least_ms;      ///< with a least recall: no choice of these candidates takes less
   std::optional<double> most_recall;   ///< with a budget: no choice of these candidates keeps more
   std::vector<TradePoint> front;       ///< mean recall over time, where some heads take their share of a launch of all

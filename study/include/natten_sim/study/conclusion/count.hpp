@@ -6,13 +6,13 @@
 
 namespace natten_sim::study {
 
-/// What a count comes down to: what holds the forward pass back, and the one change that helps most. Every
-/// gain is that of asking count() again.
+/// What a count comes down to: what holds the forward pass back, and the one change that helps most: both passes, where
+/// both were asked for and have times. Every gain is that of asking count() again.
 ///
 ///     CountConclusion end = conclude(answer, context);
 ///     if (end.change) end.change->gain;  // 1.2: a fifth faster with end.change->tiles
 
-/// kTiles: another tile pair of the backend, the same attention. kStride: another stride, so that queries
+/// kTiles: another tile pair of the backend in a pass or both, the same attention. kStride: another stride, so that queries
 /// share windows, maybe with other tiles; kWindow: half the window on every axis, and what more costs nothing. Those
 /// two change the model.
 enum class CountLever { kTiles, kStride, kWindow };
@@ -20,12 +20,13 @@ enum class CountLever { kTiles, kStride, kWindow };
 struct CountChange {
   CountLever lever = CountLever::kTiles;
   TilePair tiles;          ///< with it
+  std::optional<TilePair> backward_tiles;  ///< with it, where both passes count
   Extents stride, window;  ///< with it
   double gain = 1;         ///< before over after, of CountConclusion::of
   double after = 0;        ///< in its unit
 };
 
-/// The quantity of a gain: milliseconds of the predicted forward pass, else multiplied pairs.
+/// The quantity of a gain: predicted milliseconds, else multiplied pairs of the forward pass.
 enum class CountGain { kTime, kPairs };
 
 struct CountConclusion {
@@ -34,7 +35,7 @@ struct CountConclusion {
   CountGain of = CountGain::kPairs;
   double before = 0;                  ///< in the unit of `of`
   std::optional<CountChange> change;  ///< none: nothing that was asked gains kWorthwhile
-  std::size_t tile_pairs_asked = 0;   ///< besides the answer's own
+  std::size_t tile_pairs_asked = 0;   ///< of the forward pass, besides the answer's own
 };
 
 /// Smaller gains are not worth a change.
@@ -43,7 +44,7 @@ inline constexpr double kWorthwhile = 1.02;
 /// Asks count() for the tile pairs of the backend; if none gains, for strides of whole Q tiles with each of
 /// them, then for a window of half the size, widened where that costs nothing. Without a predicted time only Q tiles with as many tokens are
 /// compared: a smaller one multiplies less and takes longer a pair. Nothing is asked where NATTEN refuses the
-/// call or tiles do not factorise over axes. O(100) counts.
+/// call or tiles do not factorise over axes. O(100) counts, with a backward pass O(1000).
 [[nodiscard]] CountConclusion conclude(const CountAnswer& answer, const Context& context);
 
 }  // namespace natten_sim::study
