@@ -4,22 +4,33 @@
     python3 scripts/draw_points.py flex-draw --seed 39 > data/suites/flex-draw.json
     python3 scripts/freeze_suite.py flex-draw --program natten-sim > data/predictions/h200_flex_draw.json
     python3 scripts/draw_points.py dense-draw --seed 39 > data/suites/dense-draw.json
+    python3 scripts/draw_points.py cutlass-draw --seed 41 > data/suites/cutlass-draw.json
+    python3 scripts/draw_points.py cutlass-draw-again --seed 42 > data/suites/cutlass-draw-again.json
 
 flex-draw and flex-draw-again: neighborhoods of one to three axes, some causal, for FlexAttention. dense-draw and
 dense-draw-again: dense attention of libraries, full and causal, some with fewer KV heads than heads, after rests and in a
-row. One launch in three has one to four heads. No draw is looked at before it is frozen, and none is drawn again.
+row. cutlass-draw and cutlass-draw-again: neighborhoods with any tiles of cutlass-fna, some dilated or causal, and dense
+attention by cutlass-fmha; again: any tiles under causal masks too, some fp16, and both passes of cutlass-fmha.
+One launch in three has one to four heads. No draw is looked at before it is frozen, and none is drawn again.
 """
 
 import argparse
 import json
+import os
 import random
 
 TILES = {1: ["128"], 2: ["8x16", "16x8"], 3: ["4x4x8", "2x8x8"]}
-PLACES = {"flex-draw": 73, "dense-draw": 74, "flex-draw-again": 75, "dense-draw-again": 76}
+PLACES = {"flex-draw": 73, "dense-draw": 74, "flex-draw-again": 75, "dense-draw-again": 76,
+          "cutlass-draw": 82, "cutlass-draw-again": 84}
 TITLES = {"flex-draw": "FlexAttention on neighborhoods drawn at random: head dims 64 and 128, one head to many",
           "dense-draw": "FlashAttention-2 and cuDNN on sizes drawn at random: full and causal, one head to many",
           "flex-draw-again": "FlexAttention on other neighborhoods drawn at random",
-          "dense-draw-again": "FlashAttention-2 and cuDNN on other sizes drawn at random"}
+          "dense-draw-again": "FlashAttention-2 and cuDNN on other sizes drawn at random",
+          "cutlass-draw": "cutlass-fna and cutlass-fmha: windows of models, and neighborhoods drawn at random",
+          "cutlass-draw-again": "cutlass-fna and cutlass-fmha: other neighborhoods and sizes drawn at random"}
+#: Of models: heads, layout, window, strides.
+MODELS = [(24, "30x48x80", "18x24x24", ["1x1x1", "16x8x8"]), (24, "256x256", "80x80", ["1x1", "16x16"]),
+          (12, "16x44x80", "16x24x16", ["1x1x1", "1x8x16"]), (16, "56x56", "7x7", ["1x1"]), (8, "32768", "2048", ["1", "256"])]
 
 
 def text(sizes):
@@ -65,13 +76,73 @@ def dense_points(rng):
         yield {**point, "rest_us": 0}  # one launch right behind the other
 
 
+def cutlass_tiles(rng, axes, way, gemms):
+    """A tile pair of one of the kernels: all kernels as often as each other, whatever number of shapes they have."""
+    with open(os.path.join(os.path.dirname(__file__), "../data/backends.json"), encoding="utf-8") as file:
+        tables = json.load(file)["backends"]["cutlass-fna"][way + "_by_gemm"]
+    pair = rng.choice(tables[rng.choice(gemms)][f"{axes}d"])
+    return {"q_tile": text(pair["q_tile"]), "kv_tile": text(pair["kv_tile"])}
+
+
+def cutlass_neighborhood(rng, axes):
+    layout = layout_of(rng, axes)
+    window = [max(2, int(length * rng.uniform(0.1, 0.7))) for length in layout]
+    point = {"input": text(layout), "window": text(window), "stride": text(rng.choice([1, 1, rng.randint(1, each)]) for each in window)}
+    kind = rng.random()
+    if kind < 0.2:  # kernels that are causal on the first axis, of 64x64 tokens
+        point["causal"] = text([1] + [0] * (axes - 1))
+    elif kind < 0.4:
+        dilation = [rng.randint(1, min(4, length // each)) for length, each in zip(layout, window)]
+        point["dilation"] = text(dilation)
+    return point
+
+
+def cutlass_points(rng):
+    kernels = {"forward": ["64x64", "64x128", "32x128"], "backward": ["64x64", "128x128"]}
+    for way, gemms in kernels.items():
+        for head_dim in (32, 64, 128):
+            head = {"kernel": "natten", "runs": "cutlass-fna", "head_dim": head_dim, "pass": way}
+            for heads, layout, window, strides in MODELS:
+                tiles = cutlass_tiles(rng, layout.count("x") + 1, way, gemms)
+                yield {**head, "heads": heads if way == "forward" else heads // 2, "input": layout, "window": window, "stride": strides, **tiles}
+            for axes in (1, 1, 2, 2, 2, 2, 3, 3, 3, 3):
+                neighborhood = cutlass_neighborhood(rng, axes)
+                tiles = cutlass_tiles(rng, axes, way, ["64x64"] if "causal" in neighborhood else gemms)
+                row = {"rest_us": 400} if rng.random() < 0.1 else {}
+                yield {**head, "heads": heads_of(rng), **neighborhood, **tiles, **row}
+    for head_dim in (32, 64, 128):
+        for _ in range(5):
+            tokens = str(rng.choice([rng.randint(256, 4096), 128 * rng.randint(8, 128)]))
+            yield {"kernel": "natten", "runs": "cutlass-fmha", "head_dim": head_dim, "heads": heads_of(rng), "input": tokens, "window": tokens,
+                   "causal": str(int(rng.random() < 0.5)), "q_tile": "64", "kv_tile": "64", "pass": "forward"}
+
+
+def cutlass_points_again(rng):
+    kernels = {"forward": ["64x64", "64x128", "32x128"], "backward": ["64x64", "128x128"]}
+    for way, gemms in kernels.items():
+        for head_dim in (32, 64, 128):
+            for axes in (1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3):
+                point = {"kernel": "natten", "runs": "cutlass-fna", "head_dim": head_dim, "pass": way, "heads": heads_of(rng),
+                         **cutlass_neighborhood(rng, axes), **cutlass_tiles(rng, axes, way, gemms)}
+                if axes == 2 and "causal" not in point and rng.random() < 0.3:
+                    point["dtype"] = "fp16"
+                if rng.random() < 0.1:
+                    point["rest_us"] = 400
+                yield point
+            for _ in range(3):
+                tokens = str(rng.choice([rng.randint(256, 4096), 128 * rng.randint(8, 128)]))
+                yield {"kernel": "natten", "runs": "cutlass-fmha", "head_dim": head_dim, "pass": way, "heads": heads_of(rng), "input": tokens,
+                       "window": tokens, "causal": str(int(rng.random() < 0.5)), "q_tile": "64", "kv_tile": "64"}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("suite", choices=TITLES)
     parser.add_argument("--seed", type=int, required=True)
     arguments = parser.parse_args()
     rng = random.Random(f"{arguments.suite} {arguments.seed}")
-    points = flex_points(rng) if arguments.suite.startswith("flex") else dense_points(rng)
+    draw = {"flex": flex_points, "dense": dense_points, "cutlass": cutlass_points}[arguments.suite.split("-")[0]]
+    points = (cutlass_points_again if arguments.suite == "cutlass-draw-again" else draw)(rng)
     head = {"schema": "natten-sim.suite/1", "name": arguments.suite, "place": PLACES[arguments.suite],
             "title": TITLES[arguments.suite], "counters": []}
     sweeps = ",\n    ".join(json.dumps(point) for point in points)
