@@ -418,6 +418,8 @@ class AdviceInput(Record):
     attention_share: Final[float]
     dense_steps: Final[str]
     speedup: Final[float]
+    window: Final[tuple[int, ...]]
+    stride: Final[tuple[int, ...]]
     cyclic: Final[tuple[bool, ...]]
 
 class MaskMembers:

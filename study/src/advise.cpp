@@ -97,8 +97,8 @@ class Adviser {
 
   std::vector<SearchCandidate> fastest_rows(const SparsityRange& sparsity, std::int64_t rows,
                                             const std::optional<double>& min_speedup) {
-    const SearchConstraints constraints{
-        .sparsity = sparsity, .max_imbalance = question_.max_imbalance, .min_speedup = min_speedup};
+    SearchConstraints constraints{.sparsity = sparsity, .min_speedup = min_speedup};
+    if (question_.window.empty()) constraints.max_imbalance = question_.max_imbalance;
     SearchAnswer answer = windows_->answer(constraints, rows);
     sketched_ = sketched_ || answer.sketched;
     return std::move(answer.candidates);
@@ -113,6 +113,8 @@ class Adviser {
     question.setting = setting_;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
     question.distinct = Distinct::kWindow;
+    question.window = question_.window;
+    question.stride = question_.stride;
     question.cyclic = question_.cyclic;
     question.kernels = {kernel()};  // with the tiles that were timed
     return question;
@@ -125,6 +127,8 @@ class Adviser {
     question.setting.device = setting_.device;
     question.phase = question_.use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
     question.constraints.sparsity = question_.sparsity;
+    question.window = question_.window;
+    question.stride = question_.stride;
     question.cyclic = question_.cyclic;
     question.recall = question_.recall;
     return question;
@@ -132,9 +136,10 @@ class Adviser {
 
   std::vector<SearchCandidate> points_within_sparsity() {
     std::vector<SearchCandidate> points;
-    const SparsityRange wished = question_.sparsity.value_or(SparsityRange{0, kUsualSparsity});
+    const bool any = question_.window.empty();
+    const SparsityRange wished = question_.sparsity.value_or(SparsityRange{0, any ? kUsualSparsity : 1});
     std::optional<SearchCandidate> next = fastest(wished.hi, wished.lo);
-    if (!next) missing_ = "no window within the imbalance has that sparsity";
+    if (!next) missing_ = any ? "no window within the imbalance has that sparsity" : "that window is dense attention";
     while (next && (points.empty() || speedup_of(*next).value_or(2) > 1)) {
       points.push_back(std::move(*next));
       const double context = kContextStep * (1 - sparsity_of(points.back()));
@@ -272,6 +277,9 @@ void require_valid(const AdviseQuestion& question) {
     refuse("sparsity", question.sparsity->lo, "a lower bound of 0 or more that is not above the upper one");
   if (question.speedup && !(*question.speedup > 1 && *question.speedup <= 1000))
     refuse("speedup", *question.speedup, "a factor above 1, at most 1000");
+  if (!question.window.empty() && question.sparsity)
+    refuse("sparsity", question.sparsity->hi, "a window or a sparsity");
+  if (!question.window.empty() && question.speedup) refuse("speedup", *question.speedup, "a window or a speedup");
   if (question.recall.has_wish() && question.speedup)
     refuse("speedup", *question.speedup, "a least recall or a budget alone");
   if (!(question.max_imbalance >= 1)) refuse("max-imbalance", question.max_imbalance, "1 or more");
@@ -293,7 +301,7 @@ AdviseAnswer advise(const AdviseQuestion& question, const Context& context) {
         devices.push_back(costs.device);
     }
   }
-  if (!question.speedup && !question.recall.has_wish())
+  if (!question.speedup && !question.recall.has_wish() && question.window.empty())
     answer.question.sparsity = question.sparsity.value_or(SparsityRange{0, kUsualSparsity});
   if (!devices.empty()) answer.question.setting = with_defaults(question.setting, devices.front(), context);
   if (const Extents& input = answer.question.setting.input; cyclic && !input.empty())

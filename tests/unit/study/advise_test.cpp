@@ -198,6 +198,40 @@ TEST_CASE("each further choice attends to half as much again, and none but the f
   }
 }
 
+TEST_CASE("of a window that is kept the choice is what search finds, in each phase, and a stride may be kept too") {
+  for (const AdviseUse use : {AdviseUse::kInference, AdviseUse::kTraining}) {
+    for (const Extents& stride : {Extents{}, Extents{16, 8, 8}}) {
+      AdviseQuestion question = preset("hunyuan-video");
+      question.use = use;
+      question.window = {18, 24, 24};
+      question.stride = stride;
+      const std::vector<AdviceChoice> choices = choices_of(question);
+      study::SearchQuestion searched;
+      searched.setting.preset = "hunyuan-video";
+      searched.setting.device = "h200";
+      searched.window = question.window;
+      searched.stride = stride;
+      searched.phase = use == AdviseUse::kTraining ? SearchPhase::kBoth : SearchPhase::kForward;
+      const study::SearchAnswer found = study::search(searched, shared_context());
+      REQUIRE(choices.size() == 1);  // without causality all strides of a window attend to as much
+      CHECK(window_of(mask_of(choices[0])) == question.window);
+      if (!stride.empty()) CHECK(stride_of(mask_of(choices[0])) == stride);
+      CHECK(choices[0].total_ms == found.candidates.at(0).total_ms());
+    }
+  }
+  AdviseQuestion uneven = asked({64, 64}, 8);  // no imbalance leaves out a window that is kept
+  uneven.window = {4, 60};
+  CHECK(choices_of(uneven).size() == 1);
+  uneven.speedup = 2;
+  CHECK_THROWS_AS(study::advise(uneven, shared_context()), InvalidParameter);
+  uneven.speedup.reset();
+  uneven.sparsity = SparsityRange{0, 0.5};
+  CHECK_THROWS_AS(study::advise(uneven, shared_context()), InvalidParameter);
+  uneven.sparsity.reset();
+  uneven.window = {64, 64};
+  CHECK(study::advise(uneven, shared_context()).devices.at(0).missing == "that window is dense attention");
+}
+
 TEST_CASE("a wished speedup is had by the choice with most context, which has as much as is known to have it") {
   AdviseQuestion question = preset("hunyuan-video");
   question.speedup = 4;

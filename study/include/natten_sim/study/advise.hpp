@@ -20,6 +20,8 @@ struct AdviseQuestion {
   std::vector<std::string> devices;  ///< empty: all that have a calibrated kernel
   PerAxis<bool> cyclic;  ///< empty: no axis is; one value: of all axes. With one the kernel is kCyclicKernel
   AdviseUse use = AdviseUse::kInference;
+  Extents window;  ///< that the model has; empty: any. With one its sparsity is not wished for, nor an imbalance
+  Extents stride;  ///< empty: any
   /// Of the token pairs, how many may be left out, both ends included; none: up to kUsualSparsity.
   std::optional<SparsityRange> sparsity;
   std::optional<double> speedup;     ///< instead: over the dense kernel, copies included
@@ -86,6 +88,13 @@ void describe(Members& members, const AdviseQuestion& question) {
               {.value = "USE",
                .help = "inference: the forward pass; training: both passes, optimised together, with the tiles "
                        "of each [default]"});
+  members.add("window", &Q::window,
+              {.flags = "-w,--window,--window-size",
+               .help = "Keep this window, which the model was trained with: its fastest strides and tiles [any]",
+               .echo = Echo::kWhenSet,
+               .excludes = {"speedup", "sparsity"}});
+  members.add("stride", &Q::stride,
+              {.flags = "-s,--stride", .help = "Keep this stride [any]", .echo = Echo::kWhenSet, .needs = {"window"}});
   members.add("sparsity", &Q::sparsity,
               {.value = "S",
                .help = "Most of the token pairs that may be left out, above 0 and below 1, or a range LO:HI " +
