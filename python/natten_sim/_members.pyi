@@ -37,6 +37,7 @@ class CountMembers:
     passed_over: Final[tuple[str, ...]]
     fast_path_with: Final[FastPathWith]
     padded: Final[Padded]
+    blocks_ms: Final[float]
 
 class Flops(Record):
     attended: Final[int]
@@ -198,6 +199,7 @@ class Padded(Record):
     time_ms: Final[TimeMs]
     speedup_time: Final[float]
     time: Final[Time]
+    padding_ms: Final[float]
 
 class CountInput(Record):
     preset: Final[str]
@@ -389,6 +391,7 @@ class Choice(Record):
     natten_profiler: Final[str]
     flex_plan: Final[str]
     padded: Final[Padded]
+    blocks_ms: Final[float]
 
 class ChoiceBackward(Record):
     q_tile: Final[tuple[int, ...]]

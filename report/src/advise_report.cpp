@@ -62,6 +62,7 @@ std::string whole_emitted(EmitKind kind, const study::AdviceChoice& choice, cons
 void add_ways_around(const study::AdviceChoice& choice, const study::Context& context, Json& fields) {
   fields["flex_plan"] = flex_plan(choice);
   fields["padded"] = count_result(choice.count).at("padded");
+  if (choice.count.cycle_copies) fields["blocks_ms"] = choice.count.cycle_copies->blocks_ms;
   fields["natten_call"] = whole_emitted(EmitKind::kNatten, choice, context);
   fields["natten_profiler"] = whole_emitted(EmitKind::kNattenProfiler, choice, context);
 }
@@ -189,9 +190,12 @@ std::string legend_of(const study::AdviseAnswer& answer) {
   const bool cyclic = study::asks_cycle(answer.question.cyclic);  // FlexAttention copies nothing, its callers do
   std::string text = fmt::format(
       "Times are of one call, one attention of one layer: the kernel {} its copies into tiles.\n"
-      "No {} within the imbalance attends to as many pairs in less time.\n"
+      "No {} attends to as many pairs in less time.\n"
       "memory: of the copies, on top of the tensors.\n",
-      cyclic ? "without" : "and", sketched ? "window and stride that tiles divide" : "configuration");
+      cyclic ? "without" : "and",
+      !answer.question.window.empty() ? "stride or tile shape of this window"
+      : sketched                      ? "window and stride that tiles divide within the imbalance"
+                                      : "configuration within the imbalance");
   const std::optional<study::StepRatio>& steps = answer.question.setting.dense_steps;
   if (answer.question.use == study::AdviseUse::kInference && answer.question.setting.attention_share)
     text += fmt::format("end to end: attention alone gets faster, in {} of {} steps (--dense-steps).\n",

@@ -103,7 +103,9 @@ void write_fast_path_change(const study::FastPathChange& change, Sink& sink) {
 
 /// NATTEN's way around cyclic axes.
 template <typename Sink>
-void write_padded(const study::CountAnswer& padded, const NeighborhoodMask& cyclic, Sink& sink) {
+void write_padded(const study::CountAnswer& answer, Sink& sink) {
+  const study::CountAnswer& padded = *answer.padded;
+  const NeighborhoodMask& cyclic = answer.forward.problem.mask;
   Extents before, after;
   for (const AxisMask& axis : cyclic) {
     const AxisPadding padding = cycle_padding(axis);
@@ -122,6 +124,7 @@ void write_padded(const study::CountAnswer& padded, const NeighborhoodMask& cycl
     fields.put("visited_tiles", count.visited_tiles);
     fields.put("mma_pairs", count.mma_pairs);
     write_time(padded.time, fields);
+    if (answer.cycle_copies) fields.put("padding_ms", answer.cycle_copies->padding_ms);
   });
 }
 
@@ -132,7 +135,8 @@ void write_result(const study::CountAnswer& answer, Sink& sink) {
   write_kernel(answer.kernel, Walk::kForward, sink);
   write_time(answer.time, sink);
   if (answer.end_to_end_by_time) sink.put("e2e_speedup_time", *answer.end_to_end_by_time);
-  if (answer.padded) write_padded(*answer.padded, answer.forward.problem.mask, sink);
+  if (answer.padded) write_padded(answer, sink);
+  if (answer.cycle_copies) sink.put("blocks_ms", answer.cycle_copies->blocks_ms);
   if (!answer.backward) return;
   sink.object("backward", [&](Sink& fields) {
     write_backward(*answer.backward, fields);
@@ -343,23 +347,6 @@ std::string preset_line(const Preset& preset, const Extents& input) {
   std::string text = preset.name;
   if (!preset.description.empty()) text += ": " + preset.description;
   return text + (input == preset.layout ? "\n" : " (with another layout)\n");
-}
-
-std::string padded_text(const study::CountAnswer& answer) {
-  const study::CountAnswer& padded = *answer.padded;
-  const TilingProblem& problem = padded.forward.problem;
-  const TileCount& count = padded.forward.count;
-  std::string text =
-      fmt::format("\nNATTEN has no cyclic axes. Padded with tokens of the other end, to {}:\n  {} tiles visited, "
-                  "{:.2f}x the multiplied pairs (Q tile {}, KV tile {})\n",
-                  to_string(input_of(problem.mask)), grouped(count.visited_tiles),
-                  static_cast<double>(count.mma_pairs) / static_cast<double>(answer.forward.count.mma_pairs),
-                  to_string(problem.tiles.q_tile), to_string(problem.tiles.kv_tile));
-  const auto* time = padded.time ? std::get_if<study::PassTime>(&*padded.time) : nullptr;
-  if (time == nullptr || !padded.kernel.forward) return text;
-  return text + fmt::format("  {} by {} without the time of padding ({} .. {})\n", duration_text(time->total_ms),
-                            study::name_of(padded.kernel.forward->attention), duration_text(time->low_ms),
-                            duration_text(time->high_ms));
 }
 
 std::string count_text(const study::CountAnswer& answer) {

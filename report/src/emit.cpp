@@ -31,8 +31,8 @@ std::string emitted_around(EmitKind kind, const NeighborhoodMask& cyclic, const 
                            const study::Context& context) {
   if (padded == nullptr || kind == EmitKind::kJson)
     throw InvalidParameter("emit", to_string(kind),
-                           "flex or block-mask: NATTEN has no cyclic axes (a count has natten and "
-                           "natten-profiler, of the padded layout)",
+                           "flex or block-mask, or natten and natten-profiler of the padded layout: NATTEN has no "
+                           "cyclic axes",
                            "flex");
   study::Setting setting = padded->question.setting;
   setting.backend = padded->chosen_backend;

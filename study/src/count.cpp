@@ -5,6 +5,7 @@
 #include <natten_sim/study/count.hpp>
 
 #include "count_time.hpp"
+#include "cycle_copies.hpp"
 #include "fast_path_change.hpp"
 #include "flex_blocks.hpp"
 
@@ -172,6 +173,9 @@ std::optional<std::string> backend_in_place(const CountQuestion& question, const
   return choice.refusal ? std::nullopt : std::optional<std::string>(to_string(choice.backend));
 }
 
+void add_ways_around(const CountQuestion& asked, const Setting& full, const Context& context, AxisCountMemo* memo,
+                     CountAnswer& answer);
+
 CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCountMemo* memo) {
   CountAnswer answer;
   CountQuestion question = with_kernel(asked);
@@ -224,13 +228,20 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCo
         problem, accepted_pairs(*answer.kernel.call, context.catalog.natten_release(full.setting.natten)));
   if (asked.kernel || full.setting.device) add_times(full, problem, context, answer);
   fill_in(problem, full);
-  if (has_cycle(problem.mask))
-    answer.padded =
-        std::make_shared<CountAnswer>(answer_of(padded_question(asked, problem.mask, problem.tiles), context, memo));
+  if (has_cycle(problem.mask)) add_ways_around(asked, full.setting, context, memo, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;
   full.setting.backend = chosen.backend;
   return answer;
+}
+
+/// Of a cyclic axis: what NATTEN runs in its place, and the copies around both.
+void add_ways_around(const CountQuestion& asked, const Setting& full, const Context& context, AxisCountMemo* memo,
+                     CountAnswer& answer) {
+  const NeighborhoodMask& mask = answer.forward.problem.mask;
+  const TilePair& tiles = answer.forward.problem.tiles;
+  answer.cycle_copies = cycle_copies(full, mask, tiles, context);
+  answer.padded = std::make_shared<CountAnswer>(answer_of(padded_question(asked, mask, tiles), context, memo));
 }
 
 }  // namespace

@@ -97,6 +97,10 @@ std::string emitted(const SearchFlags& flags, const std::vector<SearchAnswer>& a
                     const study::Context& context) {
   if (!flags.emit || answers.front().candidates.empty()) return "";
   const SearchAnswer& answer = answers.front();
+  const bool of_natten = *flags.emit == report::EmitKind::kNatten || *flags.emit == report::EmitKind::kNattenProfiler;
+  if (of_natten && has_cycle(answer.candidates.front().counted.problem.mask))  // on the padded layout
+    return report::emitted(*flags.emit, study::count(study::count_question(answer, answer.candidates.front()), context),
+                           context);
   const study::CallParts parts = study::call_parts(answer, answer.candidates.front(), context.catalog);
   return report::emitted(*flags.emit, parts.setting, parts.forward,
                          parts.backward ? &*parts.backward : nullptr, context);

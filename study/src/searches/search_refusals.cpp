@@ -92,6 +92,30 @@ CallParts call_parts_in(const SearchQuestion& question, const SearchSpace& space
   return parts;
 }
 
+CountQuestion count_question(const SearchAnswer& answer, const SearchCandidate& candidate) {
+  const TilingProblem& problem = candidate.counted.problem;
+  const bool walks_back = candidate.backward || answer.question.phase == SearchPhase::kBackward;
+  CountQuestion question;
+  question.setting = answer.question.setting;
+  question.window = window_of(problem.mask);
+  question.stride = stride_of(problem.mask);
+  question.dilation = dilation_of(problem.mask);
+  for (const AxisMask& axis : problem.mask) question.causal.push_back(axis.causal);
+  if (has_cycle(problem.mask)) {
+    question.cyclic = cyclic_of(problem.mask);
+    question.setting.backend = std::nullopt;  // NATTEN's on the padded layout
+  }
+  question.q_tile = candidate.tiles.tiles.q_tile;
+  question.kv_tile = candidate.tiles.tiles.kv_tile;
+  if (!candidate.tiles.kernel.empty()) question.kernel = candidate.tiles.kernel;
+  if (walks_back) {
+    question.backward = true;
+    question.backward_q_tile = candidate.tiles.backward_tiles.q_tile;
+    question.backward_kv_tile = candidate.tiles.backward_tiles.kv_tile;
+  }
+  return question;
+}
+
 CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate, const Catalog& catalog) {
   const NeighborhoodMask& mask = candidate.counted.problem.mask;
   SearchSpace space = full_space(input_of(mask));
@@ -113,7 +137,8 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
     window.push_back(std::max(range.lo, std::min(range.hi, kSmallestKernel)));
   const bool too_small =
       std::any_of(window.begin(), window.end(), [](std::int64_t size) { return size < kSmallestKernel; });
-  if (too_small) refuse(*refusal_in(question, space, window, space.tiles.front(), context));
+  const bool cyclic = asks_cycle(space.cyclic);  // run by FlexAttention itself, to which windows of one token are one more
+  if (too_small && !cyclic) refuse(*refusal_in(question, space, window, space.tiles.front(), context));
   const std::int64_t of_choice = space_size(space) / static_cast<std::int64_t>(space.tiles.size());
   std::optional<NattenRefusal> last;
   std::erase_if(space.tiles, [&](const TileChoice& choice) {
@@ -125,6 +150,7 @@ std::vector<SearchExclusion> leave_out_refused(const SearchQuestion& question, c
     return true;
   });
   if (space.tiles.empty()) refuse(*last);
+  if (cyclic) return excluded;
   const std::int64_t before = space_size(space);
   Extents smallest;
   for (IntRange& range : space.window) {

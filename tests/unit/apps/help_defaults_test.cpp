@@ -121,6 +121,8 @@ const std::set<std::string> kRules = {
     "advise input",
     "advise natten",
     "advise recall-per",  // needs --recall and a wish
+    "advise stride",
+    "advise window",
     "count at-q-tile",
     "count attention-share",
     "count backward-kv-tile",

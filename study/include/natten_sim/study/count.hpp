@@ -53,6 +53,14 @@ struct BackwardCount {
   std::optional<TimeAnswer> time;  ///< as in CountAnswer
 };
 
+/// What callers copy themselves around a cyclic axis, outside the kernels' times: whole rows at the rate of NATTEN's copies
+/// there, which are its bytes alike.
+struct CycleCopies {
+  double padding_ms = 0;  ///< tokens of the other end before and after Q, K and V, an axis at a time
+  double blocks_ms = 0;   ///< Q, K and V into blocks and O back; 0: blocks are rows of tokens as they lie
+  double interval = 0;    ///< half width, as a fraction
+};
+
 struct CountAnswer {
   /// With every default filled in; `setting.backend` is the backend that implements the tile pair, if one
   /// does, and the backward tiles are empty unless the backward pass was asked for.
@@ -68,6 +76,7 @@ struct CountAnswer {
   /// What users of NATTEN, which has no cyclic axes, run in their place: the layout padded by cycle_padding().
   /// None: no axis is cyclic.
   std::shared_ptr<const CountAnswer> padded;
+  std::optional<CycleCopies> cycle_copies;  ///< with cyclic axes on a device whose rate of copies is known
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
   bool tiles_defaulted = false;

@@ -170,6 +170,9 @@ struct CallParts {
 [[nodiscard]] CallParts call_parts(const SearchAnswer& answer, const SearchCandidate& candidate,
                                    const Catalog& catalog);
 
+/// A candidate as a question of count().
+[[nodiscard]] CountQuestion count_question(const SearchAnswer& answer, const SearchCandidate& candidate);
+
 template <typename Members>
 void describe_windows(Members& members, const SearchQuestion& question) {
   using Q = SearchQuestion;
