@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 SUBCOMMANDS = ["count", "search", "schedule", "reuse", "atomics", "msda", "advise", "plan", "mask", "list", "calibrate", "reproduce",
-               "validate", "diff", "explain"]
+               "validate", "diff", "explain", "trust"]
 # Objects whose keys are names that data or the question give.
 OPEN = re.compile(r"(options|values|bounds_ns|bounds|parameters|counters|input|axes|geometry|constants|flex|natten_json|"
                   r"block_mask|costs|point|parts_ms|metrics|tags|known)$")
@@ -32,6 +32,7 @@ MORE += [f"search -i 64 64 --sparsity 0.8:0.9 --emit {kind}"
 MORE += [f"validate --recorded data/recordings --view {view}"
          for view in ("heat-map", "sensitivity", "decisions", "misses", "throughput", "parting", "active-sms", "capacity",
                       "scatter-width", "scatter-updates", "scatter-exponent")]
+MORE += ["trust --answers"]
 MORE += [f"msda --workload B1_640_d256_L4 --phase {phase} --tiling {tiling} --device {device}"
          for phase in ("forward", "backward") for tiling in ("block", "point") for device in ("h200", "h100", "a100-40gb")]
 MORE += [f"schedule -i 4096 --device {device} --kernel {kernel} --mask causal"

@@ -4,6 +4,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/attention_kernels.hpp>
+#include <natten_sim/io/judged_launches.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
@@ -273,6 +274,7 @@ Catalog parse_builtin_catalog() {
   for (const KernelFile& file : parse_kernel_file(embedded::attention_kernels, "data/attention-kernels.json"))
     catalog.kernels.push_back(file.kernel);
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
+  add_judged_launches(catalog, embedded::judged_launches, "data/judged-launches.json");
   catalog.physics = parse_tile_physics(embedded::tile_physics, "data/tile-physics.json");
   for (const embedded::File& file : embedded::schedule_costs)
     add_schedule_costs(catalog, file.text, std::string(file.path));

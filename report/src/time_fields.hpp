@@ -32,6 +32,10 @@ void write_evidence(const CostEvidence& evidence, Sink& sink) {
   put_or_null("left_out_mean_error", mean, sink);
   put_or_null("left_out_worst_error", worst, sink);
   sink.put("interval", evidence.interval);
+  if (evidence.judged) {
+    sink.put("judged_launches", evidence.judged->points);
+    sink.put("judged_inside", evidence.judged->inside);
+  }
   sink.put("source", evidence.source);
 }
 

@@ -21,6 +21,9 @@ std::string evidence_text(const CostEvidence& evidence) {
   std::string text = fmt::format("costs of {} measured run{}", evidence.runs, evidence.runs == 1 ? "" : "s");
   if (evidence.left_out)
     text += fmt::format(", off by {:.1f}% on runs left out", 100 * evidence.left_out->mean);
+  if (evidence.judged)
+    text += fmt::format("; {:.0f}% of {} other measured launches lie inside", 100 * evidence.judged->inside,
+                        evidence.judged->points);
   return text;
 }
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -203,6 +204,12 @@ PassCosts with_mask_function(const TimeQuestion& question, const TimedKernel& ke
   return with_mask_instructions(costs, time.mask_instructions, device);
 }
 
+/// Measured errors are as large to both sides; those of transfers are factors.
+std::pair<double, double> bounds(double ms, double half_width, bool measured) {
+  const double low = measured ? std::max(0.0, ms - half_width) : ms * ms / (ms + half_width);
+  return {low, ms + half_width};
+}
+
 }  // namespace
 
 std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, const Context& context) {
@@ -293,8 +300,8 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const double half_width = std::hypot(interval * (time.total_ms - copies_ms),
                                        (time.copies ? time.copies->interval : 0) * copies_ms);
   const bool measured = pass.evidence.origin == CostOrigin::kMeasured;
-  time.low_ms = measured ? std::max(0.0, time.total_ms - half_width) : time.total_ms / (1 + half_width / time.total_ms);
-  time.high_ms = time.total_ms + half_width;
+  std::tie(time.low_ms, time.high_ms) = bounds(time.total_ms, half_width, measured);
+  std::tie(time.kernel_low_ms, time.kernel_high_ms) = bounds(time.kernel_ms, interval * time.kernel_ms, measured);
   time.limited_by = largest_part(time.parts, time.permutation_ms.value_or(0), time.repetition_ms.value_or(0));
   time.waves = work.ctas / static_cast<double>(work.workers);
   time.ctas = static_cast<std::int64_t>(work.ctas);

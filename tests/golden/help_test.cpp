@@ -13,7 +13,7 @@ using namespace natten_sim::test;
 const std::vector<std::string> kSubcommands = {
     "count",     "search",     "schedule", "reuse",  "atomics",   "msda",      "advise",
     "plan",      "sweep",      "serve",    "list",   "calibrate", "reproduce", "validate",
-    "classroom", "completion", "man",      "schema", "diff",      "explain",   "mask", "kernel", "cite"};
+    "classroom", "completion", "man",      "schema", "diff",      "explain",   "mask", "kernel", "cite", "trust"};
 
 std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;

@@ -125,7 +125,10 @@ std::vector<Prediction> FlashBackwardCase::predict(const Device& device, Fidelit
   const auto& run = deterministic ? answer.deterministic : answer.not_deterministic;
   if (!run) return {};
   constexpr double kNsOfMs = 1e6;
-  return {{std::string(kLaunchTime), "schedule and costs", run->time_ms * kNsOfMs, was_fitted(answer, here)}};
+  std::optional<PredictedInterval> interval;
+  if (run->interval_ms)
+    interval = {run->interval_ms->low * kNsOfMs, run->interval_ms->high * kNsOfMs, "schedule", group()};
+  return {{std::string(kLaunchTime), "schedule and costs", run->time_ms * kNsOfMs, was_fitted(answer, here), interval}};
 }
 
 }  // namespace

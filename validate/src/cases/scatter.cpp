@@ -48,11 +48,12 @@ std::string ScatterCase::key() const {
          (seed == 0 ? "" : " seed " + std::to_string(seed)) + (queued ? " queued" : "");
 }
 
-std::string ScatterCase::group() const {
+std::string ScatterCase::regime() const {
   const bool spread = std::holds_alternative<UniformRows>(distribution) && rows > kContendedRows;
-  return std::string("scatter ") + (dtype == Dtype::kFp32 ? "fp32" : "half") +
-         (spread ? " uniform" : " contended") + (fitted ? ", fitted" : ", predicted");
+  return std::string("scatter ") + (dtype == Dtype::kFp32 ? "fp32" : "half") + (spread ? " uniform" : " contended");
 }
+
+std::string ScatterCase::group() const { return regime() + (fitted ? ", fitted" : ", predicted"); }
 
 std::vector<Parameter> ScatterCase::parameters() const {
   std::vector<Parameter> all = {{"kernel", "scatter"},
@@ -85,14 +86,19 @@ std::vector<Prediction> ScatterCase::predict(const Device& device, Fidelity) con
   if (!missing_for_contention(device).empty()) return {};
   const study::Context context = context_on(device);
   study::ScatterQuestion third = question(device.name);
+  third.details.calibration = true;
   const study::ScatterAnswer timed = study::scatter(third, context);
   third.prior_runs = 0;  // counters are those of the first run
   const ContentionPrediction counted = study::scatter(third, context).cost.prediction;
   constexpr const char* kModel = "contention, closed form";
   std::vector<Prediction> predictions;
   const ContentionPrediction& time = timed.cost.prediction;
-  predictions.push_back(
-      {std::string(kLaunchTime), kModel, time.time_ns - (queued ? time.host_launch_ns : 0), fitted});
+  const double host_ns = queued ? time.host_launch_ns : 0;
+  std::optional<PredictedInterval> interval;
+  if (timed.calibration && timed.calibration->interval)
+    interval = {timed.calibration->interval->least_ns - host_ns, timed.calibration->interval->most_ns - host_ns,
+                "scatter", regime()};
+  predictions.push_back({std::string(kLaunchTime), kModel, time.time_ns - host_ns, fitted, interval});
   if (timed.cost.load.path == InstructionPath::kRed) {
     predictions.push_back(
         {"l1_reduction_sectors", kModel, static_cast<double>(counted.red_sectors), fitted});

@@ -101,6 +101,7 @@ void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& 
     row.counter = prediction.counter;
     row.model = prediction.model;
     row.predicted = prediction.value;
+    row.interval = prediction.interval;
     row.measured = spread.median;
     row.spread = spread.median > 0 ? (spread.largest - spread.smallest) / spread.median : 0;
     row.deviation = is_one_of_several(prediction.counter) ? (prediction.value == spread.median ? 0 : 1)

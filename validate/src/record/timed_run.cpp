@@ -35,11 +35,11 @@ const std::vector<KernelRun>& builtin_runs() {
   return made;
 }
 
-std::optional<double> predicted_ms(const KernelRun& run, const study::Context& with) {
+std::optional<study::PassTime> predicted_time(const KernelRun& run, const study::Context& with) {
   const study::TimeAnswer answer = study::time(study::time_question(run), with);
   const auto* time = std::get_if<study::PassTime>(&answer);
   if (time == nullptr) return std::nullopt;
-  return time->kernel_ms;
+  return *time;
 }
 
 }  // namespace
@@ -90,10 +90,14 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   const std::vector<std::string>& fitted = pass->evidence.fitted;
   const bool is_fitted = std::find(fitted.begin(), fitted.end(), key) != fitted.end();
   std::vector<Prediction> predictions;
-  const auto add = [&](const std::string& model, std::optional<double> ms, bool on_it) {
-    if (ms) predictions.push_back({std::string(kLaunchTime), model, *ms * kNsOfMs, on_it});
+  const auto add = [&](const std::string& model, const std::optional<study::PassTime>& time, bool on_it) {
+    if (!time) return;
+    predictions.push_back({std::string(kLaunchTime), model, time->kernel_ms * kNsOfMs, on_it,
+                           PredictedInterval{time->kernel_low_ms * kNsOfMs, time->kernel_high_ms * kNsOfMs, "time",
+                                             run.kernel + " " + pass_name(run.pass) + ", head dim " +
+                                                 std::to_string(run.head_dim)}});
   };
-  add("tile costs", predicted_ms(asked, context()), is_fitted);
+  add("tile costs", predicted_time(asked, context()), is_fitted);
   if (!is_fitted) return predictions;
   study::CalibrateQuestion others;
   others.suggestions = 0;
@@ -106,7 +110,7 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   study::Context without = context();
   without.catalog.physics = {};  // times of runs alone
   without.catalog.kernel_costs = study::calibrate(others, context()).entries;
-  add("tile costs, without this run", predicted_ms(asked, without), false);
+  add("tile costs, without this run", predicted_time(asked, without), false);
   return predictions;
 }
 

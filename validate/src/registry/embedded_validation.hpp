@@ -16,6 +16,8 @@ namespace natten_sim::validate::embedded {
 /// Every recording of data/recordings that is of paces, and of costs of neighborhood attention.
 [[nodiscard]] std::vector<SuiteText> paces();
 [[nodiscard]] std::vector<SuiteText> gna_costs();
+/// Every file of data/judged.
+[[nodiscard]] std::vector<SuiteText> judged_answers();
 /// The one of the suite `stream` on the H200, which profiles of other GPUs are made by.
 [[nodiscard]] std::vector<SuiteText> reference_stream();
 

@@ -55,6 +55,15 @@ struct NamesOf<CostOrigin> {
                                                 {CostOrigin::kPhysical, "physical"}};
 };
 
+/// Measured launches of a cell that its costs were not fitted to, held against the times of those costs.
+struct JudgedLaunches {
+  std::int64_t points = 0;
+  double error = 0;   ///< conformal quantile, at 90%, of |measured / predicted - 1|
+  double inside = 0;  ///< share of them in the interval that answers state, 0..1
+
+  friend bool operator==(const JudgedLaunches&, const JudgedLaunches&) = default;
+};
+
 /// What the costs of one pass rest on.
 struct CostEvidence {
   CostOrigin origin = CostOrigin::kMeasured;
@@ -63,6 +72,7 @@ struct CostEvidence {
   std::int64_t runs = 0;              ///< measured runs that were fitted; 0: the costs are derived
   std::vector<std::string> kinds;     ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
   std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
+  std::optional<JudgedLaunches> judged;  ///< none: fewer than 9; the interval is at least their error
   double interval = 0;                ///< t (1 -+ it); of what is not measured t / (1 + it) to t (1 + it)
   std::string source;
   std::vector<std::string> fitted;  ///< keys of the runs that were fitted (io/kernel_runs.hpp)

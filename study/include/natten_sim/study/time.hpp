@@ -76,6 +76,7 @@ struct PassTime {
   std::optional<double> repetition_ms;
   double total_ms = 0;                   ///< the kernel, and the copies whose rate is known
   double low_ms = 0, high_ms = 0;        ///< of the total
+  double kernel_low_ms = 0, kernel_high_ms = 0;  ///< of the kernel
   /// The total of launches that follow each other without a rest; none: the question names a rest.
   std::optional<double> back_to_back_ms;
   std::string limited_by;  ///< the largest part: tiles, masking, prologue, tail, launch, power, permutation,

@@ -32,12 +32,20 @@ struct Parameter {
 /// Starts the kernel on the default stream. Its memory is allocated and filled by then.
 using Launch = std::function<void()>;
 
+/// Where an answer expects 9 of 10 measurements, in the counter's unit.
+struct PredictedInterval {
+  double low = 0, high = 0;
+  std::string kind;    ///< of answers: `time`, `schedule`, `scatter`
+  std::string regime;  ///< answers whose errors are alike: "hopper-fna forward, head dim 128"
+};
+
 /// What a model says a counter will show, or how long a launch takes.
 struct Prediction {
   std::string counter;  ///< label in the counter table, or kLaunchTime (comparison.hpp)
   std::string model;    ///< "sectors, closed form"
   double value = 0;     ///< in the counter's unit
   bool fitted = false;  ///< the model was calibrated on this very point
+  std::optional<PredictedInterval> interval = std::nullopt;  ///< none: the answer states none
 };
 
 /// The comparison of a kernel with its oracle, on fresh inputs.

@@ -25,6 +25,8 @@ struct ScatterCase final : ForeignCase {
   [[nodiscard]] std::string key() const override;
   /// "scatter half contended, predicted". Uniform updates of at most 256 rows are contended too.
   [[nodiscard]] std::string group() const override;
+  /// "scatter half contended": answers whose errors are alike.
+  [[nodiscard]] std::string regime() const;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   /// O(updates + rows), since updates are counted.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;

@@ -25,7 +25,8 @@ struct ComparisonRow {
   std::string counter;  ///< label, kLaunchTime or kSaving (saving.hpp)
   std::string model;
   double predicted = 0;
-  double measured = 0;  ///< median
+  std::optional<PredictedInterval> interval;  ///< that the answer states
+  double measured = 0;                        ///< median
   double spread = 0;    ///< of the measurement: (largest - smallest) / median
   /// predicted / measured - 1, and infinite if something was predicted and nothing was measured; for a
   /// saving, predicted - measured.
