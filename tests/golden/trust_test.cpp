@@ -56,6 +56,18 @@ TEST_CASE("trust answers of a kind, a device and regimes that contain texts") {
   check_refused("trust hopper-fnb", {"regime", "hopper-fnb"});
 }
 
+TEST_CASE("trust draws a line for each regime") {
+  const std::string path = scratch_folder() + "/trust.svg";
+  REQUIRE(run("trust --kind time --device h100 --quiet --svg '" + path + "'").exit_code == 0);
+  const std::string svg = read_text(path);
+  const Json of_h100 = answered("--kind time --device h100");
+  for (const Json& row : of_h100.at("regimes")) {
+    const std::string label = ">h100 " + row.at("regime").get<std::string>() + "<";
+    INFO(label);
+    CHECK(svg.find(label) != std::string::npos);
+  }
+}
+
 TEST_CASE("a time says what share of other measured launches lay in its interval") {
   const Run asked = run("count -i 16 44 80 -w 16 24 16 -n 32 -d 128 --device h100 --backend hopper-fna --quiet");
   REQUIRE(asked.exit_code == 0);

@@ -4,11 +4,13 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/trust_picture.hpp>
 #include <natten_sim/report/trust_report.hpp>
 
 #include "cli/context.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 
 namespace natten_sim::cli {
@@ -22,6 +24,7 @@ struct TrustFlags {
   std::optional<std::string> device;    ///< none: all
   std::optional<std::string> recorded;  ///< folder; none: the stored answers
   bool answers = false;
+  std::optional<std::string> svg;  ///< none: no picture
   OutputFlags output;
 };
 
@@ -45,6 +48,7 @@ Options<TrustFlags> trust_options() {
   rows.add("--recorded", &F::recorded,
            {.value = "DIR", .help = "Judge the recordings in DIR by today's models (minutes), instead of the stored answers about data/recordings"});
   rows.group("Which answers");
+  rows.add("--svg", &F::svg, {.value = "FILE", .help = "Draw intervals beside what was measured, a line for each regime", .echo = Echo::kNever});
   return rows.include(output_rows(), &F::output);
 }
 
@@ -87,6 +91,7 @@ int run_trust(const TrustFlags& flags, Reply& reply) {
   std::vector<JudgedAnswer> answers = judged(flags);
   std::erase_if(answers, [&](const JudgedAnswer& answer) { return !is_asked(flags, answer); });
   if (answers.empty()) throw InvalidParameter("regime", joined(flags.regimes), "text of a regime that natten-sim trust lists");
+  if (flags.svg) write_picture(*flags.svg, report::trust_picture(answers));
   put_answer(flags.output, reply, render(flags, answers));
   return kExitDone;
 }
