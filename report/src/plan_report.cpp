@@ -68,11 +68,11 @@ Json tiles_json(const study::CountAnswer& count) {
 std::string time_range(const Bounded& ms) {
   const bool seconds = ms.value >= 1000;
   const double unit = seconds ? 1000 : 1;
-  return fmt::format("{:.3g} {} ({:.3g} .. {:.3g})", ms.value / unit, seconds ? "s" : "ms", ms.low / unit,
-                     ms.high / unit);
+  return fmt::format("{} {} ({} .. {})", short_text(ms.value / unit), seconds ? "s" : "ms", short_text(ms.low / unit),
+                     short_text(ms.high / unit));
 }
 
-std::string gigabytes(std::int64_t bytes) { return fmt::format("{:.3g} GB", 1e-9 * static_cast<double>(bytes)); }
+std::string gigabytes(std::int64_t bytes) { return short_text(1e-9 * static_cast<double>(bytes)) + " GB"; }
 
 std::string model_text(const study::PlanAnswer& answer) {
   const study::PlanQuestion& asked = answer.question;
@@ -118,7 +118,8 @@ std::string table_text(const study::PlanAnswer& answer) {
       });
   if (answer.question.dollars_per_hour)
     add("dollars", [](const Case& each) {
-      return fmt::format("{:.3g} ({:.3g} .. {:.3g})", each.dollars->value, each.dollars->low, each.dollars->high);
+      return fmt::format("{} ({} .. {})", short_text(each.dollars->value), short_text(each.dollars->low),
+                         short_text(each.dollars->high));
     });
   add("memory, a GPU", [](const Case& each) { return gigabytes(each.memory.total()); });
   return text_table(rows);
@@ -152,7 +153,8 @@ std::string notes_text(const study::PlanAnswer& answer) {
   text += "memory: ";
   text += asked.use == study::AdviseUse::kTraining ? "Q, K, V and O of all layers" : "Q, K, V and O of one layer";
   text += ", copies, what is received";
-  text += answer.sparse.memory.weights ? ", and the layers' weights.\n" : "; no weights.\n";
+  text += answer.sparse.memory.weights ? ", and the layers' weights" : "; no weights";
+  text += "; exact counts.\n";
   return text + fmt::format("sparse is {:.2f}x as fast as dense, all steps together.\n", answer.speedup);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -15,6 +16,12 @@ std::string grouped(Int128 value) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string short_text(double value) {
+  constexpr double kWhole = 999.5, kMost = 1e15;  // from what three digits would round to 1e+03 on
+  const bool whole = std::abs(value) >= kWhole && std::abs(value) < kMost;
+  return whole ? grouped(std::llround(value)) : fmt::format("{:.3g}", value);
 }
 
 std::string counted(Int128 count, std::string_view name) {

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/json_sink.hpp>
+#include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
 #include "time_fields.hpp"
@@ -48,7 +49,7 @@ std::string copies_text(const study::PassTime& time) {
 }  // namespace
 
 std::string duration_text(double ms) {
-  if (ms >= 1000) return fmt::format("{:.3g} s", 1e-3 * ms);
+  if (ms >= 1000) return short_text(1e-3 * ms) + " s";
   return ms >= 0.1 ? fmt::format("{:.3g} ms", ms) : fmt::format("{:.3g} us", 1e3 * ms);
 }
 

@@ -11,6 +11,8 @@ namespace natten_sim::report {
 
 /// `1,234,567`.
 [[nodiscard]] std::string grouped(Int128 value);
+/// Three digits, and from 1,000 on whole numbers: `0.0123`, `37.8`, `3,783`.
+[[nodiscard]] std::string short_text(double value);
 /// `1 head`, `2 heads`, of names that take an s.
 [[nodiscard]] std::string counted(Int128 count, std::string_view name);
 
