@@ -1,5 +1,6 @@
 // Answers end with one sentence, and its numbers are those of the answer and of asking again.
 #include <cctype>
+#include <cstdio>
 
 #include "catch.hpp"
 #include "program.hpp"
@@ -119,6 +120,30 @@ TEST_CASE("options of a conclusion are options, and taking them gains what it sa
   };
   gained("count --preset hunyuan-video -w 18 24 24 --device h200", "/time_ms/total"_json_pointer);
   gained("reuse -i 131072 -d 64 --device h200", "/dram_read_bytes"_json_pointer);
+}
+
+TEST_CASE("what a count's advice gains end to end is what asking again says") {
+  const std::string line = "count --preset hunyuan-video -w 18 24 24 --device h200 ";
+  const Json end = conclusion_of(line), before = result_of(line);
+  std::string again = line;
+  for (const auto& [name, values] : end["options"].items()) {
+    std::string option = name;
+    for (char& c : option) c = c == '_' ? '-' : c;
+    again += "--" + option;
+    for (const Json& value : values) again += " " + value.dump();
+    again += " ";
+  }
+  const auto times = [](const Json& result) {
+    char text[16];
+    (void)std::snprintf(text, sizeof text, "%.2fx", result["e2e_speedup_time"].get<double>());
+    return std::string(text);
+  };
+  const std::string said = times(result_of(again)) + " end to end over dense instead of " + times(before);
+  CAPTURE(again, said);
+  CHECK(times(before) != times(result_of(again)));
+  CHECK(end["sentence"].get<std::string>().find(said) != std::string::npos);
+  // Both passes are another question than inference.
+  CHECK(conclusion_of(line + "--backprop")["sentence"].get<std::string>().find("end to end") == std::string::npos);
 }
 
 TEST_CASE("batches and serve have no sentence unless it is asked for") {

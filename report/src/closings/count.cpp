@@ -61,13 +61,23 @@ std::string tiles_text(const study::CountAnswer& answer, const study::CountChang
   return text;
 }
 
+/// What a faster forward pass makes of the whole model; empty: attention's share is not known, or training is asked about.
+std::string end_to_end_text(const study::CountAnswer& answer, double after_ms) {
+  const study::PassTime* const time = predicted(answer);
+  const std::optional<AttentionShare> share = study::share_of(answer.question.setting);
+  if (answer.backward || !answer.end_to_end_by_time || time == nullptr || !time->dense_ms || !share) return "";
+  return fmt::format(", {:.2f}x end to end over dense instead of {:.2f}x",
+                     end_to_end_speedup(*share, *time->dense_ms / after_ms), *answer.end_to_end_by_time);
+}
+
 void say_change(const study::CountAnswer& answer, const study::CountConclusion& end, Closing& closing) {
   const study::CountChange& change = *end.change;
   const std::string tiles = tiles_text(answer, change, closing), with_tiles = tiles.empty() ? "" : ", " + tiles;
   closing.gain = change.gain;
   closing.gain_text = end.of == study::CountGain::kTime
-                          ? fmt::format("{}x faster, {}{}", ratio_text(change.gain), duration_text(change.after),
-                                        change.backward_tiles ? " forward and backward" : "")
+                          ? fmt::format("{}x faster, {}{}{}", ratio_text(change.gain), duration_text(change.after),
+                                        change.backward_tiles ? " forward and backward" : "",
+                                        end_to_end_text(answer, change.after))
                           : fmt::format("{:.2f}x fewer multiplied pairs", change.gain);
   switch (change.lever) {
     case study::CountLever::kTiles:
