@@ -48,8 +48,8 @@ AdviseQuestion random_question(std::mt19937& random, const MostTokens& most) {
   const std::int64_t head_dims[] = {128, 64, 128, 96, 32};
   question.setting.head_dim = head_dims[below(5)];
   if (*question.setting.heads % 8 == 0 && below(4) == 0) question.setting.heads_kv = *question.setting.heads / 8;
-  const char* devices[] = {"h100", "h200", "b200", "a100"};
-  question.devices = {devices[below(4)]};
+  const char* devices[] = {"h100", "h200", "b200", "a100", "rtx4090", "gb10"};
+  question.devices = {devices[below(6)]};
   question.use = below(3) == 0 ? AdviseUse::kTraining : AdviseUse::kInference;
   question.setting.deterministic = below(4) == 0;
   switch (below(4)) {
