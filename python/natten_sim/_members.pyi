@@ -142,6 +142,8 @@ class Costs(Record):
     source: Final[str]
     transfer: Final[str]
     left_out_cells: Final[int]
+    judged_launches: Final[int]
+    judged_inside: Final[float]
 
 class Backward(Record):
     q_tile: Final[tuple[int, ...]]
