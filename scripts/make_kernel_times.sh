@@ -71,19 +71,38 @@ PY
   "$program" calibrate "$work/gna.csv" --costs "$priors" --quiet --save "$work/$name" \
     --source "measured, by itself and in turns (data/recordings/$name, $(basename "$turns"))" > /dev/null
 done
+# NATTEN's kernels of CUTLASS: a kernel for each size of tiles, so one entry for each.
+for costs in "$folder"/recordings/*-cutlass-costs.json; do
+  name=$(basename "$costs")
+  python3 - "$costs" "${costs%costs.json}shapes.json" > "$work/cutlass.csv" <<'PY'
+import json, sys
+columns = ["pass", "input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile", "heads", "head_dim", "dtype"]
+print(",".join(["kernel", "device", *columns, "ms", "min_ms", "max_ms", "rest_ms"]))
+for path in sys.argv[1:]:
+    recording = json.load(open(path))
+    for row in recording["rows"]:
+        point, time = row["point"], row["time_ms"]
+        print(",".join([point["runs"], recording["device"]["profile"], *(str(point[each]) for each in columns),
+                        *(str(time[each]) for each in ("median", "smallest", "largest")), str(time.get("rest_ms", ""))]))
+PY
+  "$program" calibrate "$work/cutlass.csv" --costs "$priors" --quiet --save "$work/$name" \
+    --source "measured (data/recordings/$name, $(basename "${costs%costs.json}shapes.json"))" > /dev/null
+done
 python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys
 target, *parts = sys.argv[1:]
 data = json.load(open(target))
 kernels = []
+walks = ("forward", "backward")
 for entry in (entry for part in parts for entry in json.load(open(part))["kernels"]):
     cell = [entry[key] for key in ("kernel", "device", "head_dim", "dtypes")]
-    known = next((each for each in kernels if [each[key] for key in ("kernel", "device", "head_dim", "dtypes")] == cell), None)
-    if known is None:
+    known = [each for each in kernels if [each[key] for key in ("kernel", "device", "head_dim", "dtypes")] == cell]
+    if not known or (entry["kernel"].startswith("cutlass-") and any(walk in entry and walk in known[-1] for walk in walks)):
         kernels.append(entry)
-    for walk in ("forward", "backward"):
-        if known is not None and walk in entry:
-            known.setdefault(walk, entry[walk])
+        continue
+    for walk in walks:
+        if walk in entry:
+            known[0].setdefault(walk, entry[walk])
 priors = data["priors"]
 own = priors.pop("kernels")
 lines = ",\n".join("    " + json.dumps(entry) for entry in kernels)

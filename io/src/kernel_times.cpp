@@ -16,6 +16,11 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
                                              {"slowdown", &PassCosts::slowdown},
                                              {"slowdown_ms", &PassCosts::slowdown_ms}};
 
+/// Those that few kernels have; 0 where they are absent.
+constexpr NumberField<PassCosts> kOfSharedSms[] = {{"step_jitter", &PassCosts::step_jitter},
+                                                   {"lock_share", &PassCosts::lock_share},
+                                                   {"prepared_bytes_per_s", &PassCosts::prepared_bytes_per_s}};
+
 /// Of one tile pair, and longest run that is half slowed down: what calibrate can fit to the longest times that runs
 /// may have.
 constexpr double kMostMicroseconds = 1e18;
@@ -41,6 +46,26 @@ CostEvidence read_evidence(const StrictObject& fields) {
   return evidence;
 }
 
+/// What a kernel whose CTAs share SMs has besides.
+void read_shared(const StrictObject& fields, PassCosts& costs) {
+  if (fields.has("lone_share")) costs.lone_share = fields.number("lone_share");
+  if (!(costs.lone_share >= 0 && costs.lone_share <= 1)) fields.fail("lone_share", "a share of an SM's rate, 0 to 1");
+  for (const NumberField<PassCosts>& field : kOfSharedSms) {
+    if (!fields.has(field.key)) continue;
+    const double value = costs.*field.member = fields.number(field.key);
+    if (!(value >= 0 && value < kMostMicroseconds)) fields.fail(field.key, "0 or more");
+  }
+  if (!fields.has("axes_tile_us")) return;
+  const Json& axes = fields.array("axes_tile_us");
+  if (axes.size() != costs.axes_tile_us.size()) fields.fail("axes_tile_us", "three times: on 1, 2 and 3 axes");
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    if (!axes[axis].is_number()) fields.fail("axes_tile_us", "numbers");
+    costs.axes_tile_us[axis] = axes[axis].get<double>();
+    if (!(costs.axes_tile_us[axis] > -costs.unmasked_tile_us && costs.axes_tile_us[axis] < kMostMicroseconds))
+      fields.fail("axes_tile_us", "times that leave a pair one");
+  }
+}
+
 constexpr std::int64_t kUsualCtasPerSm = 1;
 constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
 
@@ -48,15 +73,14 @@ constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
 PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std::int64_t ctas_per_sm) {
   const StrictObject fields(
       entry, where,
-      keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "masked_tile_us", "runs",
-                       "kinds", "left_out", "interval", "source", "fitted"}));
+      keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
+                       "lock_share", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us", "runs", "kinds",
+                       "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
   costs.kv_tile_tokens = fields.integer("kv_tile_tokens", {1, 1 << 20});
   costs.ctas_per_sm = fields.integer_or("ctas_per_sm", ctas_per_sm, kCtasPerSm);
-  if (fields.has("lone_share")) costs.lone_share = fields.number("lone_share");
-  if (!(costs.lone_share >= 0 && costs.lone_share <= 1)) fields.fail("lone_share", "a share of an SM's rate, 0 to 1");
   fields.numbers(kCosts, costs);
   const Json& masked = fields.array("masked_tile_us");
   if (masked.size() != costs.masked_tile_us.size())
@@ -73,6 +97,7 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   }
   if (!(costs.unmasked_tile_us > 0)) fields.fail("unmasked_tile_us", "a positive time");
   if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
+  read_shared(fields, costs);
   costs.evidence = read_evidence(fields);
   return costs;
 }
@@ -165,6 +190,13 @@ Json pass_json(const PassCosts& costs) {
   fields["kv_tile_tokens"] = costs.kv_tile_tokens;
   if (costs.ctas_per_sm != kUsualCtasPerSm) fields["ctas_per_sm"] = costs.ctas_per_sm;
   if (costs.lone_share > 0) fields["lone_share"] = rounded(costs.lone_share);
+  for (const NumberField<PassCosts>& field : kOfSharedSms) {
+    if (costs.*field.member > 0) fields[field.key] = rounded(costs.*field.member);
+  }
+  if (costs.axes_tile_us != PassCosts{}.axes_tile_us) {
+    fields["axes_tile_us"] = Json::array();
+    for (const double time : costs.axes_tile_us) fields["axes_tile_us"].push_back(rounded(time));
+  }
   for (const NumberField<PassCosts>& field : kCosts) fields[field.key] = rounded(costs.*field.member);
   fields["masked_tile_us"] = Json::array();
   for (const double time : costs.masked_tile_us) fields["masked_tile_us"].push_back(rounded(time));

@@ -39,18 +39,31 @@ double constant_of(const std::vector<CostPrior>& priors, const char* name, doubl
   return found == priors.end() ? absent : found->value;
 }
 
-/// What no fit changes.
+/// What no fit changes. A `lone_share` of the kernel's is none that was fitted.
 void keep_constants(const PassCosts& from, PassCosts& costs) {
   costs.pass = from.pass;
   costs.q_tile_tokens = from.q_tile_tokens;
   costs.kv_tile_tokens = from.kv_tile_tokens;
   costs.ctas_per_sm = from.ctas_per_sm;
-  costs.lone_share = from.lone_share;
+  if (from.lone_share > 0) costs.lone_share = from.lone_share;
 }
 
+std::int64_t tokens_of(const Extents& tile) { return product(tile, "tile"); }
+
+/// Those with tiles of another size are another kernel, compiled for these, of cutlass-fna and cutlass-fmha.
 bool same_pass(const KernelRun& a, const KernelRun& b) {
+  const bool same_tiles = tokens_of(a.q_tile) == tokens_of(b.q_tile) && tokens_of(a.kv_tile) == tokens_of(b.kv_tile);
   return a.kernel == b.kernel && a.device == b.device && a.head_dim == b.head_dim && a.pass == b.pass &&
-         element_bytes(a.dtype) == element_bytes(b.dtype);
+         element_bytes(a.dtype) == element_bytes(b.dtype) && (same_tiles || !a.kernel.starts_with("cutlass-"));
+}
+
+/// CTAs that an SM holds at once: those that the kernel states, or its warps there over those of a CTA, one for each
+/// 32 x 32 of a pair.
+std::int64_t ctas_per_sm(const std::vector<CostPrior>& priors, const PassCosts& costs) {
+  constexpr std::int64_t kPairsOfWarp = 32 * 32;
+  const std::int64_t warps = std::llround(constant_of(priors, "warps_per_sm", 0));
+  if (warps == 0) return std::llround(constant_of(priors, "ctas_per_sm", 1));
+  return std::max<std::int64_t>(1, warps * kPairsOfWarp / (costs.q_tile_tokens * costs.kv_tile_tokens));
 }
 
 std::string kind_of(const LaunchWork& work) {
@@ -60,13 +73,12 @@ std::string kind_of(const LaunchWork& work) {
 
 void require_one_tile_size(const std::vector<KernelRun>& runs) {
   for (const KernelRun& run : runs) {
-    const auto tokens = [](const Extents& tile) { return product(tile, "tile"); };
-    if (tokens(run.q_tile) == tokens(runs[0].q_tile) && tokens(run.kv_tile) == tokens(runs[0].kv_tile))
+    if (tokens_of(run.q_tile) == tokens_of(runs[0].q_tile) && tokens_of(run.kv_tile) == tokens_of(runs[0].kv_tile))
       continue;
     throw InvalidParameter(
         "runs", run.kernel + " with tiles " + to_string(run.q_tile) + " and " + to_string(run.kv_tile),
-        "tiles of " + std::to_string(tokens(runs[0].q_tile)) + " and " +
-            std::to_string(tokens(runs[0].kv_tile)) + " tokens, as the first run of this pass");
+        "tiles of " + std::to_string(tokens_of(runs[0].q_tile)) + " and " +
+            std::to_string(tokens_of(runs[0].kv_tile)) + " tokens, as the first run of this pass");
   }
 }
 
@@ -205,7 +217,7 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vec
                               const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
   PassCosts relative = relative_costs(runs[0]);
-  relative.ctas_per_sm = std::llround(constant_of(priors, "ctas_per_sm", 1));
+  relative.ctas_per_sm = ctas_per_sm(priors, relative);
   relative.lone_share = constant_of(priors, "lone_share", 0);
   std::vector<MeasuredLaunch> launches;
   CostFit fit;
@@ -257,7 +269,7 @@ std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vect
 KernelCosts& entry_of(const CalibratedPass& pass, const KernelRun& run, std::vector<KernelCosts>& entries) {
   const auto found = std::find_if(entries.begin(), entries.end(), [&](const KernelCosts& entry) {
     return entry.kernel == pass.kernel && entry.device == pass.device && entry.head_dim == pass.head_dim &&
-           element_bytes(entry.dtypes.front()) == element_bytes(run.dtype);
+           element_bytes(entry.dtypes.front()) == element_bytes(run.dtype) && entry.costs_of(run.pass) == nullptr;
   });
   if (found != entries.end()) return *found;
   KernelCosts entry{.kernel = pass.kernel, .device = pass.device, .head_dim = pass.head_dim};

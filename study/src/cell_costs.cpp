@@ -80,10 +80,16 @@ std::string refusal(const CostCell& cell, const Device& device, const TilePhysic
   return "";
 }
 
+/// A warp has 32 x 32 of a pair.
+std::int64_t ctas_of_warps(std::int64_t warps, const PhysicalTiles& tiles) {
+  return std::max<std::int64_t>(1, warps * 32 * 32 / (tiles.q_tile_tokens * tiles.kv_tile_tokens));
+}
+
 PhysicalTiles tiles_of(const CostCell& cell, const PhysicalPass& pass) {
   PhysicalTiles tiles = *pass.tiles_of(cell.head_dim);
   tiles.q_tile_tokens = cell.q_tile_tokens.value_or(tiles.q_tile_tokens);
   tiles.kv_tile_tokens = cell.kv_tile_tokens.value_or(tiles.kv_tile_tokens);
+  if (pass.warps_per_sm > 0) tiles.ctas_per_sm = ctas_of_warps(pass.warps_per_sm, tiles);
   return tiles;
 }
 
@@ -131,9 +137,11 @@ PassCosts transferred_costs(const PassCosts& source, const TileCell& from, const
   costs.unmasked_tile_us = unmasked_us;
   costs.bounds_masked_tile_us =
       unmasked_us + elements * std::max(0.0, source.bounds_masked_tile_us - source.unmasked_tile_us);
-  for (std::size_t axes = 0; axes < costs.masked_tile_us.size(); ++axes)
-    costs.masked_tile_us[axes] =
-        unmasked_us + elements * std::max(0.0, source.masked_tile_us[axes] - source.unmasked_tile_us);
+  for (std::size_t axes = 0; axes < costs.masked_tile_us.size(); ++axes) {
+    costs.axes_tile_us[axes] = source.axes_tile_us[axes] * unmasked_us / source.unmasked_tile_us;
+    const double masking = source.masked_tile_us[axes] - source.unmasked_tile_us - source.axes_tile_us[axes];
+    costs.masked_tile_us[axes] = unmasked_us + costs.axes_tile_us[axes] + elements * std::max(0.0, masking);
+  }
   costs.cta_us = source.cta_us * unmasked_us / source.unmasked_tile_us;
   costs.evidence.origin = CostOrigin::kTransferred;
   costs.evidence.runs = 0;
@@ -160,11 +168,16 @@ KernelCosts derived_costs(const CostCell& cell, const Device& device, const Cata
     const std::size_t from = transfer.sources.front();
     costs = transferred_costs(*measured.costs[from]->costs_of(cell.pass), measured.cells[from], target, unmasked_us,
                               tiles.ctas_per_sm);
+    const Device* there = device_of(measured.cells[from].device, catalog);
+    if (device.dram_bytes_per_s && there->dram_bytes_per_s)
+      costs.prepared_bytes_per_s *= device.dram_bytes_per_s->value / there->dram_bytes_per_s->value;
   }
   costs.pass = cell.pass;
   costs.q_tile_tokens = tiles.q_tile_tokens;
   costs.kv_tile_tokens = tiles.kv_tile_tokens;
   costs.ctas_per_sm = tiles.ctas_per_sm;
+  // What one alone gets of what all have: no less than an even share.
+  if (costs.lone_share > 0) costs.lone_share = std::max(costs.lone_share, 1.0 / static_cast<double>(costs.ctas_per_sm));
   if (costs.ctas_per_sm == 1) costs.lone_share = 0;
   const bool other_type = element_bytes(cell.dtype) != 2;  // of which nobody measured a cell
   const TransferKind kind = other_type ? TransferKind::kPhysical : transfer.kind;
@@ -182,18 +195,31 @@ KernelCosts derived_costs(const CostCell& cell, const Device& device, const Cata
 
 }  // namespace
 
+const KernelCosts* measured_entry(const CostCell& cell, const Catalog& catalog) {
+  for (const KernelCosts& costs : catalog.kernel_costs) {
+    const PassCosts* pass = costs.costs_of(cell.pass);
+    if (pass == nullptr || costs.kernel != cell.kernel || costs.device != cell.device || costs.head_dim != cell.head_dim ||
+        std::find(costs.dtypes.begin(), costs.dtypes.end(), cell.dtype) == costs.dtypes.end())
+      continue;
+    if (cell.q_tile_tokens.value_or(pass->q_tile_tokens) == pass->q_tile_tokens &&
+        cell.kv_tile_tokens.value_or(pass->kv_tile_tokens) == pass->kv_tile_tokens)
+      return &costs;
+  }
+  return nullptr;
+}
+
 MeasuredCells measured_cells(const Catalog& catalog) {
   MeasuredCells measured;
   for (const KernelCosts& costs : catalog.kernel_costs) {
     const Device* device = device_of(costs.device, catalog);
-    if (device == nullptr || !rates_known(*device) || element_bytes(costs.dtypes.front()) != 2 ||
-        catalog.costs_of(costs.kernel, costs.device, costs.head_dim, costs.dtypes.front()) != &costs)
-      continue;
+    if (device == nullptr || !rates_known(*device) || element_bytes(costs.dtypes.front()) != 2) continue;
     const KernelPhysics* kernel = catalog.physics.kernel_on(costs.kernel, device->architecture);
     if (kernel == nullptr) continue;
     for (const PassCosts& pass : costs.passes) {
       const PhysicalPass* physical = kernel->pass_of(pass.pass);
       if (physical == nullptr || physical->tiles_of(costs.head_dim) == nullptr) continue;
+      const CostCell cell{costs.kernel, costs.device, costs.head_dim, costs.dtypes.front(), pass.pass, pass.q_tile_tokens, pass.kv_tile_tokens};
+      if (measured_entry(cell, catalog) != &costs) continue;
       PhysicalTiles tiles = *physical->tiles_of(costs.head_dim);
       tiles.q_tile_tokens = pass.q_tile_tokens;
       tiles.kv_tile_tokens = pass.kv_tile_tokens;
@@ -217,14 +243,11 @@ TilePhysics fitted_physics(const Catalog& catalog) {
 }
 
 std::variant<KernelCosts, NoCosts> costs_of_cell(const CostCell& cell, const Catalog& catalog) {
-  const KernelCosts* costs = catalog.costs_of(cell.kernel, cell.device, cell.head_dim, cell.dtype);
-  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(cell.pass);
-  const bool same_tiles = pass != nullptr && cell.q_tile_tokens.value_or(pass->q_tile_tokens) == pass->q_tile_tokens &&
-                          cell.kv_tile_tokens.value_or(pass->kv_tile_tokens) == pass->kv_tile_tokens;
-  if (same_tiles) {
-    KernelCosts found{costs->kernel, costs->device, costs->head_dim, costs->dtypes, {*pass}, costs->permutation};
+  if (const KernelCosts* costs = measured_entry(cell, catalog)) {
+    KernelCosts found{costs->kernel, costs->device, costs->head_dim, costs->dtypes, {*costs->costs_of(cell.pass)}, costs->permutation};
     return found;
   }
+  const KernelCosts* costs = catalog.costs_of(cell.kernel, cell.device, cell.head_dim, cell.dtype);
   if (catalog.physics.kernels.empty()) return NoCosts{"nobody has measured it", false};
   const Device& device = catalog.device(cell.device);
   const std::string reason = refusal(cell, device, catalog.physics);

@@ -63,6 +63,7 @@ TimeQuestion time_question(const Setting& setting, const NeighborhoodMask& mask,
   timed.dtype = *setting.dtype;
   timed.natten = setting.natten;
   timed.additional_keys = setting.add_kv;
+  timed.deterministic = setting.deterministic;
   return timed;
 }
 

@@ -85,6 +85,10 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
+  if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
+    work.spread = dense_spread(question, pass, false, device.sms->value);
+    work.waves = 0;
+  }
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
@@ -221,7 +225,7 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   const std::optional<double> added = additional_ms(question, kernel, device, context);
   if (!added) return missing_additional(question, kernel);
   TimeFrame frame;
-  frame.costs = with_rest(*costs.costs_of(question.pass), question.rest_ms);
+  frame.costs = on_axes(with_rest(*costs.costs_of(question.pass), question.rest_ms), question.mask.rank());
   frame.family = kernel.family;
   frame.workers = device.sms->value * frame.costs.ctas_per_sm;
   const std::optional<Copies> copies = copies_of(question, kernel, costs, device, context.catalog);

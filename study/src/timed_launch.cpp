@@ -11,6 +11,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
+#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/sim/tiles/shared_sm.hpp>
@@ -249,8 +250,30 @@ double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs) {
   const double workers = static_cast<double>(sms) * at_once, rounds = std::floor(ctas / workers);
   const double left = ctas - rounds * workers;
   if (left <= 0) return rounds;
-  if (!(costs.lone_share > 0) || left > static_cast<double>(sms)) return rounds + 1;
-  return rounds + 1 / (at_once * costs.lone_share);
+  if (!(costs.lone_share > 0)) return rounds + 1;
+  const auto resident = static_cast<std::int64_t>(std::ceil(left / static_cast<double>(sms)));
+  return rounds + shared_pace(resident, costs.ctas_per_sm, costs.lone_share);
+}
+
+CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms) {
+  TimeQuestion dense = question;
+  dense.mask = make_mask({product(input_of(question.mask), "tokens")}, {product(input_of(question.mask), "tokens")}, {1});
+  dense.mask[0].causal = causal;
+  dense.tiles = {{costs.q_tile_tokens}, {costs.kv_tile_tokens}};
+  CtaSpread spread = spread_of(dense, sms);
+  spread.alike = 1;  // cutlass-fmha's CTAs begin with different Q tiles
+  return spread;
+}
+
+CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms) {
+  CtaSpread spread = cutlass_spread({.mask = question.mask,
+                                     .tiles = question.tiles,
+                                     .pass = question.pass,
+                                     .repeats = question.sizes.batch * question.sizes.heads,
+                                     .head_dim = question.sizes.head_dim,
+                                     .deterministic = question.deterministic});
+  spread.sms = sms;
+  return spread;
 }
 
 std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
@@ -301,6 +324,10 @@ LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Cont
   const std::int64_t repeats = repeats_of(question);
   const bool causal = kernel.dense && is_causal_sequence(question);
   LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
+  if (kernel.family == NattenBackend::kCutlassFna && !kernel.library && !question.ctas) {
+    work.spread = kernel.dense ? dense_spread(question, costs, causal, sms) : spread_of(question, sms);
+    return work;
+  }
   const bool even = (kernel.dense && !causal && !question.ctas) || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       (question.ctas || question.tiling == Tiling::kMultiDimensional) &&

@@ -14,7 +14,13 @@ namespace natten_sim::study {
 [[nodiscard]] bool is_causal_sequence(const TimeQuestion& question);
 
 /// The waves of `ctas` CTAs of equal length, of which `costs.ctas_per_sm` run on an SM at once: after full rounds,
-/// those of the last are alone on their SMs where they are no more than these, and faster by `costs.lone_share`.
+/// those of the last share their SMs with fewer and are faster by `costs.lone_share` (shared_pace).
 [[nodiscard]] double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs);
+
+/// How the CTAs of cutlass-fna differ on a device of so many SMs.
+[[nodiscard]] CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms);
+
+/// The same of cutlass-fmha, on all tokens in a row.
+[[nodiscard]] CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms);
 
 }  // namespace natten_sim::study

@@ -18,6 +18,7 @@ std::optional<DeterministicPrice> deterministic_price(const CountAnswer& answer,
   question.q_tile = question.kv_tile = question.backward_q_tile = question.backward_kv_tile = {};
   question.kv_tiling = question.backward_q_tiling = std::nullopt;  // those of the other backend, as are its launches
   question.kernel_schedule = std::nullopt;
+  question.setting.deterministic = true;
   question.backward = true;
   Context quiet = context;
   quiet.progress = {};

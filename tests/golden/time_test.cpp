@@ -225,12 +225,16 @@ TEST_CASE("with --measured-only head dims without runs have no time, and a sente
 }
 
 TEST_CASE("what nobody measured has a time that says so, and a kernel that does not exist a reason") {
-  const Json derived = result_of("count -i 256 256 -w 80 80 -n 24 -d 64 --device a100");
+  const std::string both_passes = "count -i 256 256 -w 80 80 -n 24 -d 64 --device b200 --backprop";
+  const Json derived = result_of(both_passes)["backward"];
   CHECK(derived["time"]["costs"]["evidence"] == "physical");
   CHECK(derived["time"]["costs"]["runs"] == 0);
   CHECK(derived["time_ms"]["low"] < derived["time_ms"]["total"]);
   CHECK(derived["time_ms"]["back_to_back"] >= derived["time_ms"]["total"]);
-  CHECK(run("count -i 256 256 -w 80 80 -n 24 -d 64 --device a100").out.find("physical costs") != std::string::npos);
+  CHECK(run(both_passes).out.find("physical costs") != std::string::npos);
+  const Json elsewhere = result_of("count -i 256 256 -w 80 80 -n 24 -d 64 --device a100");
+  CHECK(elsewhere["time"]["costs"]["evidence"] == "transferred");
+  CHECK(elsewhere["time"]["costs"]["transfer"] == "other-architecture");
   const Json none = result_of("count -i 256 256 -w 80 80 -n 24 -d 128 --device a100 --kernel hopper-fna");
   CHECK(none["time_ms"].is_null());
   CHECK(none["time_missing"].get<std::string>().find("runs on sm90 alone") != std::string::npos);

@@ -25,10 +25,17 @@ enum Cost : std::size_t {
   kSlowdown,
   kSlowdownMs,
   kOneAxis,
+  kTwoAxes,
+  kThreeAxes,
+  kAlone,
+  kStepJitter,
+  kLockShare,
+  kPreparedRate,
   kCosts
 };
-constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",   "axis",        "cta_tiles",
-                                        "launch_us",     "slowdown", "slowdown_ms", "one_axis"};
+constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",      "axis",       "cta_tiles",  "launch_us",
+                                        "slowdown",      "slowdown_ms", "one_axis",   "two_axes",   "three_axes",
+                                        "alone",       "step_jitter", "lock_share", "prepared_rate"};
 
 double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
   return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
@@ -46,6 +53,7 @@ class CostModel {
       const double tile_us =
           1e3 * run.ms * static_cast<double>(run.work.workers) / std::max(1.0, run.work.tiles());
       guess_us_ = guess_us_ == 0 ? tile_us : std::min(guess_us_, tile_us);
+      if (run.work.spread) ctas_per_sm_ = run.work.workers / run.work.spread->sms;
     }
   }
 
@@ -60,8 +68,17 @@ class CostModel {
     costs.unmasked_tile_us = guess_us_ * factors[0];
     costs.bounds_masked_tile_us = costs.unmasked_tile_us * number(kBoundsMasked, 1);
     const double added = number(kMasked, 1) - 1, axis = number(kAxis, 1);  // on two axes
-    costs.masked_tile_us = {costs.unmasked_tile_us * (1 + added * number(kOneAxis, 1 / axis)),
-                            costs.unmasked_tile_us * (1 + added), costs.unmasked_tile_us * (1 + added * axis)};
+    const double pace[3] = {1, number(kTwoAxes, 1), number(kThreeAxes, 1)};
+    const double masked[3] = {1 + added * number(kOneAxis, 1 / axis), 1 + added, 1 + added * axis};
+    for (std::size_t axes = 0; axes < 3; ++axes) {
+      costs.axes_tile_us[axes] = costs.unmasked_tile_us * (pace[axes] - 1);
+      costs.masked_tile_us[axes] = costs.unmasked_tile_us * pace[axes] * masked[axes];
+    }
+    costs.ctas_per_sm = ctas_per_sm_;
+    costs.lone_share = std::min(number(kAlone, 0) / static_cast<double>(ctas_per_sm_), 1.0);
+    costs.step_jitter = number(kStepJitter, 0);
+    costs.lock_share = number(kLockShare, 0);
+    costs.prepared_bytes_per_s = number(kPreparedRate, 0);
     costs.cta_us = costs.unmasked_tile_us * number(kCtaTiles, 0);
     costs.launch_us = number(kLaunch, 0);
     costs.slowdown = number(kSlowdown, 0);
@@ -134,6 +151,7 @@ class CostModel {
   std::vector<CostPrior> priors_;
   std::array<std::optional<std::size_t>, kCosts> places_;  ///< in `priors_`
   double guess_us_ = 0;
+  std::int64_t ctas_per_sm_ = 1;
 };
 
 /// All runs but `left_out` and what repeats it.
@@ -146,10 +164,22 @@ std::vector<MeasuredLaunch> without(const std::vector<MeasuredLaunch>& runs, std
   return others;
 }
 
-/// Errors of runs predicted without themselves.
+/// The 90% quantile for one more run (split conformal); the worst, and half of it again, of few.
+double quantile_of(std::vector<double> errors) {
+  constexpr double kLevel = 0.9, kWidening = 1.5;
+  constexpr std::size_t kFewest = 20;
+  std::sort(errors.begin(), errors.end());
+  if (errors.size() < kFewest) return kWidening * errors.back();
+  const auto rank = static_cast<std::size_t>(std::ceil(kLevel * static_cast<double>(errors.size() + 1)));
+  return errors[std::min(rank, errors.size()) - 1];
+}
+
+/// Errors of runs predicted without themselves. Kernels whose CTAs share SMs have many runs, of which a single one may
+/// tell a cost: their interval is a quantile, that of others twice the root mean square.
 void state_errors(const std::vector<MeasuredLaunch>& runs, CostFit& fit) {
   constexpr double kAssumedInterval = 0.15;  // of costs that nothing was held against
   double sum = 0, squares = 0, worst = 0;
+  std::vector<double> errors;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (!fit.left_out_ms[i]) {
       fit.costs.evidence.interval = kAssumedInterval;
@@ -157,10 +187,11 @@ void state_errors(const std::vector<MeasuredLaunch>& runs, CostFit& fit) {
     }
     const double error = std::abs(*fit.left_out_ms[i] / runs[i].ms - 1);
     sum += error, squares += error * error, worst = std::max(worst, error);
+    errors.push_back(error);
   }
   const auto count = static_cast<double>(runs.size());
   fit.costs.evidence.left_out = FitErrors{sum / count, worst};
-  fit.costs.evidence.interval = std::max(2 * std::sqrt(squares / count), 2 * kRunSigma);
+  fit.costs.evidence.interval = std::max(runs[0].work.spread ? quantile_of(errors) : 2 * std::sqrt(squares / count), 2 * kRunSigma);
 }
 
 }  // namespace
@@ -213,8 +244,8 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
   std::vector<CostPrior> fitted = priors;
   const PassCosts& costs = fit.costs;
   const double unmasked = costs.unmasked_tile_us;
-  const double masked = costs.masked_tile_us[1] / unmasked;
-  const double axis = (costs.masked_tile_us[2] / unmasked - 1) / (masked - 1);
+  const double masked = costs.masked_tile_us[1] / (unmasked + costs.axes_tile_us[1]);
+  const double axis = (costs.masked_tile_us[2] / (unmasked + costs.axes_tile_us[2]) - 1) / (masked - 1);
   const double one_axis = (costs.masked_tile_us[0] / unmasked - 1) / (masked - 1);
   const double values[kCosts] = {costs.bounds_masked_tile_us / unmasked,
                                  masked,
@@ -223,7 +254,13 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
                                  costs.launch_us,
                                  costs.slowdown,
                                  costs.slowdown_ms,
-                                 one_axis};
+                                 one_axis,
+                                 1 + costs.axes_tile_us[1] / unmasked,
+                                 1 + costs.axes_tile_us[2] / unmasked,
+                                 costs.lone_share * static_cast<double>(costs.ctas_per_sm),
+                                 costs.step_jitter,
+                                 costs.lock_share,
+                                 costs.prepared_bytes_per_s};
   for (CostPrior& prior : fitted) {
     for (std::size_t i = 0; i < kCosts; ++i) {
       if (prior.name == kNames[i]) prior.value = values[i];

@@ -8,6 +8,15 @@
 
 namespace natten_sim {
 
+PassCosts on_axes(PassCosts costs, std::size_t axes) noexcept {
+  const double added = costs.axes_tile_us[axes - 1], pace = 1 + added / costs.unmasked_tile_us;
+  costs.unmasked_tile_us += added;
+  costs.bounds_masked_tile_us += added;
+  costs.cta_us *= pace;
+  costs.axes_tile_us = {};
+  return costs;
+}
+
 LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_t repeats,
                        std::int64_t workers) {
   if (axes < 1 || axes > 3) throw InvalidParameter("input", std::to_string(axes) + " axes", "1 to 3 axes");
@@ -64,20 +73,67 @@ PassCosts with_rest(PassCosts costs, std::optional<double> rest_ms) noexcept {
   return costs;
 }
 
+double shared_pace(std::int64_t resident, std::int64_t ctas_per_sm, double lone_share) {
+  if (ctas_per_sm <= 1 || resident >= ctas_per_sm) return 1;
+  constexpr double kPower = 2.5;
+  const auto all = static_cast<double>(ctas_per_sm);
+  const double alone = 1 / std::max(1.0, all * lone_share);
+  const double together = (1 - std::pow(alone, kPower)) / (std::pow(all, kPower) - 1);
+  const double latency = std::pow(alone, kPower) - together;
+  return std::pow(latency + together * std::pow(static_cast<double>(resident), kPower), 1 / kPower);
+}
+
+double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter) {
+  const auto places = static_cast<double>(spread.sms * ctas_per_sm);
+  const double full = spread.ctas / places, rounds = std::floor(full);
+  const auto on_an_sm = [&](double ctas) {
+    return static_cast<std::int64_t>(std::ceil(ctas / static_cast<double>(spread.sms)));
+  };
+  if (full < 1) return shared_pace(on_an_sm(spread.ctas), ctas_per_sm, lone_share) * std::max(1.0, spread.longest);
+  const double left = spread.ctas - rounds * places;
+  const double in_step = rounds + (left > 0 ? shared_pace(on_an_sm(left), ctas_per_sm, lone_share) : 0);
+  double leaving = 0;
+  for (std::int64_t resident = 1; resident <= ctas_per_sm; ++resident)
+    leaving += shared_pace(resident, ctas_per_sm, lone_share) / static_cast<double>(ctas_per_sm);
+  const double out_of_step = std::max(full, full - 0.5 + leaving * spread.last);
+  constexpr double kTurn = 2 * 3.14159265358979323846;
+  const double share = std::exp(-kTurn * kTurn / 2 * step_jitter * step_jitter * full);
+  return share * in_step + (1 - share) * out_of_step;
+}
+
+namespace {
+
+/// CTAs that begin with the same streamed tile wait for each other there, on average for half of them; and what comes
+/// before the kernel. `tile_ms`: of one pair, over the workers.
+void add_shared(const LaunchWork& work, const PassCosts& costs, double tile_ms, LaunchTime& time) {
+  const double together = std::min(work.spread->alike, static_cast<double>(work.workers));
+  time.prologue_ms += work.spread->ctas * tile_ms * costs.lock_share * (together - 1) / 2;
+  if (costs.prepared_bytes_per_s > 0) time.launch_ms += 1e3 * work.spread->prepared_bytes / costs.prepared_bytes_per_s;
+}
+
+}  // namespace
+
 LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double masked_us = costs.masked_tile_us[work.axes - 1];
+  const double unmasked_us = costs.unmasked_tile_us + costs.axes_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.
   const double share_ms = 1e-3 / static_cast<double>(work.workers);
   LaunchTime time;
-  time.tiles_ms = share_ms * work.tiles() * costs.unmasked_tile_us;
+  time.tiles_ms = share_ms * work.tiles() * unmasked_us;
   time.masking_ms =
-      share_ms * (work.bounds_masked_tiles * (costs.bounds_masked_tile_us - costs.unmasked_tile_us) +
-                  work.masked_tiles * (masked_us - costs.unmasked_tile_us));
-  time.prologue_ms = share_ms * work.ctas * costs.cta_us;
-  const double busy_ms = time.tiles_ms + time.masking_ms + time.prologue_ms;
-  const double even = work.ctas / static_cast<double>(work.workers);
-  time.tail_ms = work.ctas > 0 ? busy_ms * (work.waves / even - 1) : 0;
+      share_ms *
+      (work.bounds_masked_tiles * (costs.bounds_masked_tile_us - costs.unmasked_tile_us) +
+       work.masked_tiles * (masked_us - unmasked_us));
+  time.prologue_ms = share_ms * work.ctas * costs.cta_us * (unmasked_us / std::max(costs.unmasked_tile_us, 1e-12));
   time.launch_ms = 1e-3 * costs.launch_us;
+  if (work.spread) add_shared(work, costs, share_ms * unmasked_us, time);
+  const double busy_ms = time.tiles_ms + time.masking_ms + time.prologue_ms;
+  const double ctas = work.spread ? work.spread->ctas : work.ctas;
+  const double waves = work.spread && work.waves == 0
+                           ? shared_waves(*work.spread, costs.ctas_per_sm, costs.lone_share, costs.step_jitter)
+                           : work.waves;
+  const double even = ctas / static_cast<double>(work.workers);
+  time.tail_ms = ctas > 0 ? busy_ms * (waves / even - 1) : 0;
   const double ms = busy_ms + time.tail_ms + time.launch_ms;
   time.total_ms = slowed_ms(ms, costs);
   time.slowdown_ms = time.total_ms - ms;

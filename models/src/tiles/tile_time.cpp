@@ -126,9 +126,13 @@ std::optional<TransferKind> nearness(const TileCell& cell, const TileCell& sourc
 }
 
 /// Smaller is nearer, among sources of one kind.
-std::tuple<double, bool> distance(const TileCell& cell, const TileCell& source) {
-  const double head_dims = std::abs(std::log(static_cast<double>(source.head_dim) / static_cast<double>(cell.head_dim)));
-  return {std::round(1e6 * head_dims), source.device != cell.device};
+std::tuple<double, double, bool> distance(const TileCell& cell, const TileCell& source) {
+  const auto apart = [](std::int64_t a, std::int64_t b) {
+    return std::round(1e6 * std::abs(std::log(static_cast<double>(a) / static_cast<double>(b))));
+  };
+  return {apart(source.head_dim, cell.head_dim),
+          apart(source.q_tile_tokens, cell.q_tile_tokens) + apart(source.kv_tile_tokens, cell.kv_tile_tokens),
+          source.device != cell.device};
 }
 
 double error_of(const LeftOutCell& row, const std::vector<TileCell>& cells) {
@@ -206,8 +210,7 @@ double physical_us(const TileCell& cell, const TileFit& fit, const std::vector<C
 Transfer transfer_of(const TileCell& cell, const std::vector<TileCell>& cells, const TileFit& fit,
                      const std::vector<CostPrior>& priors) {
   Transfer transfer;
-  transfer.us = physical_us(cell, fit, priors);
-  std::optional<std::tuple<TransferKind, std::tuple<double, bool>>> best;
+  std::optional<std::tuple<TransferKind, std::tuple<double, double, bool>>> best;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (!(cells[i].us > 0)) continue;
     const std::optional<TransferKind> kind = nearness(cell, cells[i]);
@@ -218,10 +221,16 @@ Transfer transfer_of(const TileCell& cell, const std::vector<TileCell>& cells, c
     best = rank;
     transfer.sources.push_back(i);
   }
-  if (!best) return transfer;
+  if (!best) {
+    transfer.us = physical_us(cell, fit, priors);
+    return transfer;
+  }
   transfer.kind = std::get<0>(*best);
+  TileFit alike = fit;  // what sets a kernel apart sets its sibling apart
+  if (transfer.kind == TransferKind::kSiblingKernel) alike.factors.clear();
+  transfer.us = physical_us(cell, alike, priors);
   double logs = 0;
-  for (const std::size_t i : transfer.sources) logs += std::log(cells[i].us / physical_us(cells[i], fit, priors));
+  for (const std::size_t i : transfer.sources) logs += std::log(cells[i].us / physical_us(cells[i], alike, priors));
   transfer.us *= std::exp(logs / static_cast<double>(transfer.sources.size()));
   return transfer;
 }
@@ -231,7 +240,6 @@ std::vector<LeftOutCell> leave_out_cells(const std::vector<TileCell>& cells, con
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (!(cells[i].us > 0)) continue;
     for (const TransferKind kind : values_of<TransferKind>()) {
-      if (kind == TransferKind::kOtherTiles) continue;  // no kernel is measured with several sizes
       std::vector<TileCell> kept;
       bool has_kind = kind == TransferKind::kPhysical;
       for (std::size_t j = 0; j < cells.size(); ++j) {

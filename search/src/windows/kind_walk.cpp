@@ -38,7 +38,7 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
   if (pass.family == NattenBackend::kCutlassFna) {
-    work.waves = mean * least_tail(pass, work.ctas);
+    work.waves = mean * pass.least_tail;
   } else if (share_of_cta(pass) < 1) {
     work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
   } else if (work.ctas > pass.most_simulated) {
@@ -80,10 +80,8 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
 void KindWalk::share_spread() {
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const TimedPass& timed = timed_.passes[pass];
-    auto ctas = static_cast<double>(timed.repeats);
-    for (const Kinds* kinds : axes_) ctas *= kinds->empty() ? 1 : static_cast<double>(kinds->front().work[pass].ctas);
     const double loads = static_cast<double>(timed.repeats) / static_cast<double>(timed.workers);
-    ms_of_us_[pass] = 1e-3 * (1 - kRounding) * least_tail(timed, ctas) * loads;
+    ms_of_us_[pass] = 1e-3 * (1 - kRounding) * timed.least_tail * loads;
     added_ms_ += (1 - kRounding) * timed.added_ms;
   }
 }

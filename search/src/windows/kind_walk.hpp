@@ -63,7 +63,7 @@ class KindWalk {
   [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
   /// No combination that begins with `work`, on the axes up to `axis`, takes less and attends to enough.
   [[nodiscard]] double least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const;
-  /// Cheaper bound than least_ms: ignores waves but those of cutlass-fna, launch and power.
+  /// Cheaper bound than least_ms: ignores launch and power, and waves that windows change.
   [[nodiscard]] double mean_ms(const PerPass<WorkSoFar>& work) const;
   /// The first kind that may attend to enough, or one behind it.
   [[nodiscard]] std::size_t first_kind(std::size_t axis, double attended_hi) const;

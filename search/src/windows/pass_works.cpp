@@ -1,7 +1,9 @@
 #include "windows/pass_works.hpp"
 
 #include <algorithm>
+#include <bit>
 
+#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
@@ -23,10 +25,14 @@ AxisWork PassWorks::work_along(const AxisMask& axis) {
                 .unmasked = visits.unmasked_tiles,
                 .even = true};
   if (family_ == NattenBackend::kCutlassFna) {
-    // Its time follows from sums alone, and in 3-D it looks at the padding of two axes: bound it from below.
+    // Its time follows from sums and a few shares, and in 3-D it looks at the padding of two axes: bound it from below.
     work.unmasked = work.without_elements;
     work.even = false;
+    const bool forward = walk_ == Walk::kForward;
+    const std::int64_t q = tiles_.q_tile[0], kv = tiles_.kv_tile[0];
+    const CutlassAxis along = cutlass_axis(axis, forward ? AxisTiles{q, kv} : AxisTiles{kv, q}, walk_);
     key_.insert(key_.end(), {work.ctas, work.visited, work.without_elements, visits.unmasked_tiles});
+    for (const double share : {along.longest, along.last, along.alike}) key_.push_back(std::bit_cast<std::int64_t>(share));
     return work;
   }
   key_.insert(key_.end(), {work.ctas, work.visited, work.without_elements, work.unmasked});

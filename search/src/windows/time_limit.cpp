@@ -60,7 +60,7 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
   const auto repeats = static_cast<double>(pass.repeats);
   PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
   const double launched = launched_tiles(space, tiles, pass);
-  const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * least_tail(pass, launched * repeats);
+  const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * pass.least_tail;
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
   bound.tile_ms = share_ms * pass.costs.unmasked_tile_us;
   bound.dense_ms = bound.tile_ms * launched * streamed_tiles(space, tiles, pass.walk);

@@ -33,13 +33,6 @@ namespace natten_sim {
 /// kernels mask tile by tile.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
 
-/// What a launch of so many CTAs lasts over the mean load of its workers, at least. Of cutlass-fna, whose CTAs nobody
-/// lists, waves are estimated from their number alone.
-[[nodiscard]] inline double least_tail(const TimedPass& pass, double ctas) {
-  if (pass.family != NattenBackend::kCutlassFna) return 1;
-  return uneven_waves(ctas, pass.workers, 1).estimate / (ctas / static_cast<double>(pass.workers));
-}
-
 /// Share of what a walked tile takes that one CTA takes at least. FlexAttention's backward pass has CTAs of keys, with
 /// 4 of its 7 products, and others of queries.
 [[nodiscard]] inline double share_of_cta(const TimedPass& pass) noexcept {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <queue>
 #include <set>
 #include <string>
@@ -35,8 +36,16 @@ class SharedSm {
   /// Of each CTA, over its pace beside all others.
   [[nodiscard]] double pace() const {
     const auto count = static_cast<double>(ends_.size()), all = static_cast<double>(sms_->ctas_per_sm);
-    const double more = all > 1 ? (count - 1) / (all - 1) : 1;
-    return (sms_->lone_share + (1 - sms_->lone_share) * more) / count * all;
+    if (all <= 2) {  // the two ends are all there is
+      const double lone = std::max(sms_->lone_share, 1 / all);
+      return (lone + (1 - lone) * (all > 1 ? count - 1 : 1)) / count * all;
+    }
+    if (count >= all) return 1;
+    // The power mean of a latency of its own and of what the SM takes for all of them.
+    constexpr double kPower = 2.5;
+    const double alone = std::pow(1 / std::max(1.0, all * sms_->lone_share), kPower);
+    const double together = (1 - alone) / (std::pow(all, kPower) - 1);
+    return std::pow(alone + together * (std::pow(count, kPower) - 1), -1 / kPower);
   }
   void advance(double now) {
     if (!ends_.empty()) served_ += (now - now_) * pace();

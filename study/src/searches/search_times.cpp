@@ -17,6 +17,7 @@
 #include "flex_blocks.hpp"
 #include "searches/search_space.hpp"
 #include "timed_kernel.hpp"
+#include "timed_launch.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -41,16 +42,35 @@ TimeQuestion question_of(const SearchQuestion& question, const TileChoice& choic
 /// One pass of a tile choice under every mask, as time() has it. Choices share passes, and callers ask for a mask again.
 class MaskTimes {
  public:
-  MaskTimes(TimeQuestion question, TimeFrame frame) : question_(std::move(question)), frame_(std::move(frame)) {}
+  MaskTimes(TimeQuestion question, TimeFrame frame) : question_(std::move(question)), frame_(std::move(frame)) {
+    const TimedPass first = pass();
+    least_tail_ = first.least_tail;
+    least_added_ms_ = first.added_ms;
+  }
 
   [[nodiscard]] bool is_of(const TimeQuestion& question) const {
     return question.pass == question_.pass && question.kernel == question_.kernel &&
            question.tiles.q_tile == question_.tiles.q_tile && question.tiles.kv_tile == question_.tiles.kv_tile;
   }
   [[nodiscard]] TimedPass pass() const {
-    return {question_.pass,  frame_.family,  frame_.costs,
-            repeats_,        frame_.workers, static_cast<double>(kMostSimulated),
-            frame_.added_ms};
+    TimedPass pass{.walk = question_.pass,
+                   .family = frame_.family,
+                   .costs = frame_.costs,
+                   .repeats = repeats_,
+                   .workers = frame_.workers,
+                   .most_simulated = static_cast<double>(kMostSimulated),
+                   .added_ms = frame_.added_ms};
+    if (frame_.family != NattenBackend::kCutlassFna) return pass;
+    // Pairs that are checked for bounds count as unmasked ones there, and may take less by a fit.
+    const double least_us = std::min(pass.costs.bounds_masked_tile_us, pass.costs.masked_tile_us[question_.mask.rank() - 1]);
+    pass.costs.unmasked_tile_us = std::min(pass.costs.unmasked_tile_us, least_us);
+    // Waves and what is zeroed first depend on the layout; unlike CTAs only make more of them.
+    CtaSpread spread = spread_of(question_, frame_.workers / frame_.costs.ctas_per_sm);
+    spread.longest = spread.last = 1;
+    pass.least_tail = shared_waves(spread, frame_.costs.ctas_per_sm, frame_.costs.lone_share, frame_.costs.step_jitter) *
+                      static_cast<double>(frame_.workers) / spread.ctas;
+    if (frame_.costs.prepared_bytes_per_s > 0) pass.added_ms += 1e3 * spread.prepared_bytes / frame_.costs.prepared_bytes_per_s;
+    return pass;
   }
   [[nodiscard]] double dense_ms() const { return frame_.dense_ms.value(); }
 
@@ -81,9 +101,9 @@ class MaskTimes {
     problem.pass = question_.pass;
     problem.kernel_alone = true;
     LaunchWork work = launch_work(natten_visits(problem).attention, mask.rank(), repeats_, frame_.workers);
-    work.waves = work.ctas / static_cast<double>(work.workers);
+    work.waves = work.ctas / static_cast<double>(work.workers) * least_tail_;
     const LaunchTime time = launch_time(work, frame_.costs);
-    return {time.total_ms * (1 - kRounding) + frame_.added_ms,
+    return {time.total_ms * (1 - kRounding) + least_added_ms_,
             (time.tiles_ms + time.masking_ms + time.prologue_ms) / static_cast<double>(question_.sizes.heads)};
   }
 
@@ -92,6 +112,7 @@ class MaskTimes {
 
   TimeQuestion question_;
   TimeFrame frame_;
+  double least_tail_ = 1, least_added_ms_ = 0;
   std::int64_t repeats_ = checked_multiply(question_.sizes.batch, question_.sizes.heads, "heads");
   std::mutex mutex_;
   std::map<std::pair<Extents, Extents>, double> known_;  // of windows and strides
@@ -199,10 +220,41 @@ CostCell cell_of(const TimedKernel& kernel, const Setting& setting, Walk walk, c
           .kv_tile_tokens = std::nullopt};
 }
 
+/// Of the sizes that cutlass-fna is compiled for, the one whose pairs take least a pair of tokens, without a mask.
+std::optional<BlockTokens> fastest_tokens(const TimedKernel& kernel, const Setting& setting, Walk walk,
+                                          const Catalog& catalog) {
+  const Backend& backend = catalog.backend(to_string(kernel.family));
+  const Device& device = catalog.device(*setting.device);
+  std::optional<BlockTokens> best;
+  double least_us = 0;
+  for (const BackendTiles& entry : walk == Walk::kForward ? backend.forward : backend.backward) {
+    const BlockTokens tokens{product(entry.tiles.q_tile, "q_tile"), product(entry.tiles.kv_tile, "kv_tile")};
+    if (entry.tiles.q_tile.rank() != setting.input.rank()) continue;
+    if (entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
+    constexpr std::int64_t kWideHeadDim = 128;  // of the kernels that others come first in
+    const std::int64_t capability = compute_capability(device).value_or(0);
+    if (entry.variant == "64x128" && (capability == 86 || capability == 89)) continue;
+    if (entry.variant == "128x64" && *setting.head_dim <= kWideHeadDim) continue;
+    CostCell cell = cell_of(kernel, setting, walk, catalog);
+    cell.q_tile_tokens = tokens.q;
+    cell.kv_tile_tokens = tokens.kv;
+    const auto found = costs_of_cell(cell, catalog);
+    const auto* costs = std::get_if<KernelCosts>(&found);
+    if (costs == nullptr) continue;
+    const PassCosts pass = on_axes(costs->passes.front(), setting.input.rank());
+    const double us = pass.unmasked_tile_us / static_cast<double>(tokens.q * tokens.kv * pass.ctas_per_sm);
+    if (best && us >= least_us) continue;
+    best = tokens;
+    least_us = us;
+  }
+  return best;
+}
+
 /// Of tile pairs that have times; none: NATTEN's kernel has none, and any of its tiles will do.
 std::optional<BlockTokens> tokens_of_kernel(const TimedKernel& kernel, const Setting& setting, Walk walk,
                                             const Catalog& catalog) {
   if (kernel.family == NattenBackend::kFlexFna) return block_tokens(kernel, setting, walk, catalog);
+  if (kernel.family == NattenBackend::kCutlassFna) return fastest_tokens(kernel, setting, walk, catalog);
   const auto found = costs_of_cell(cell_of(kernel, setting, walk, catalog), catalog);
   const auto* costs = std::get_if<KernelCosts>(&found);
   if (costs == nullptr) return std::nullopt;
@@ -238,7 +290,9 @@ std::vector<TilePair> pairs_of_kernel(const SearchQuestion& question, const Time
                                       const Catalog& catalog) {
   const Setting& setting = question.setting;
   const TilePair given = given_shapes(question, kernel, walk);
-  const std::optional<BlockTokens> tokens = tokens_of_kernel(kernel, setting, walk, catalog);
+  const bool any_size = kernel.family == NattenBackend::kCutlassFna && (!given.q_tile.empty() || !given.kv_tile.empty());
+  const std::optional<BlockTokens> tokens =
+      any_size ? std::nullopt : tokens_of_kernel(kernel, setting, walk, catalog);
   if (kernel.family == NattenBackend::kFlexFna && !kernel.in_place)
     return pairs_of_boxes(given, setting.input, *tokens);
   std::vector<TilePair> pairs;

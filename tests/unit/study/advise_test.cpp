@@ -309,6 +309,7 @@ TEST_CASE("training has the price of deterministic gradients: both passes by cut
   study::CountQuestion again;
   again.setting = choice.count.question.setting;
   again.setting.backend = "cutlass-fna";
+  again.setting.deterministic = true;
   again.window = window_of(mask_of(choice));
   again.stride = stride_of(mask_of(choice));
   again.backward = true;

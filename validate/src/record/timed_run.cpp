@@ -5,6 +5,7 @@
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/study/calibrate.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/validate/cases/timed_run.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
@@ -77,8 +78,11 @@ std::vector<Parameter> TimedRunCase::parameters() const {
 std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) const {
   KernelRun asked = run;
   asked.device = device.name;
-  const KernelCosts* costs =
-      context().catalog.costs_of(asked.kernel, device.name, asked.head_dim, asked.dtype);
+  const auto tokens = [](const Extents& tile) { return product(tile, "tile"); };
+  study::CostCell cell{asked.kernel, device.name, asked.head_dim, asked.dtype, asked.pass, {}, {}};
+  if (asked.kernel.starts_with("cutlass-"))  // a kernel for each size of tiles
+    cell.q_tile_tokens = tokens(asked.q_tile), cell.kv_tile_tokens = tokens(asked.kv_tile);
+  const KernelCosts* costs = study::measured_entry(cell, context().catalog);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(asked.pass);
   if (pass == nullptr) return {};
   KernelRun named = asked;  // a dense kernel's tiles are its own, whatever the point says
@@ -106,7 +110,9 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
         (other.kernel != asked.kernel || key_of_run(other) != key))
       others.runs.push_back(other);
   }
-  if (others.runs.empty()) return predictions;
+  const bool of_kernel = std::any_of(others.runs.begin(), others.runs.end(),
+                                     [&](const KernelRun& other) { return other.kernel == asked.kernel; });
+  if (!of_kernel) return predictions;
   study::Context without = context();
   without.catalog.physics = {};  // times of runs alone
   without.catalog.kernel_costs = study::calibrate(others, context()).entries;

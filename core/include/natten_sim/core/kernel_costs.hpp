@@ -90,11 +90,16 @@ struct PassCosts {
   double lone_share = 0;
   double unmasked_tile_us = 0;
   double bounds_masked_tile_us = 0;
+  /// What a pair takes more on 1, 2 and 3 axes, masked or not, for the addresses of its tokens; `masked_tile_us` has it.
+  std::array<double, 3> axes_tile_us = {};
   std::array<double, 3> masked_tile_us = {};  ///< in layouts of 1, 2 and 3 axes
   double cta_us = 0;                          ///< prologue and epilogue
   double launch_us = 0;                       ///< once
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 0;  ///< a run of this length has half of it
+  double step_jitter = 0;  ///< how far CTAs of equal work fall out of step in one, as a share of it
+  double lock_share = 0;   ///< of a pair's time, what a CTA adds to a gradient that others add to, one after the other
+  double prepared_bytes_per_s = 0;  ///< rate of what is zeroed and summed before the kernel; 0: nothing is
   CostEvidence evidence;
 
   friend bool operator==(const PassCosts&, const PassCosts&) = default;

@@ -39,6 +39,7 @@ struct PhysicalPass {
   Walk pass = Walk::kForward;
   double products = 2;      ///< matrix products of a pair of tiles
   double exponentials = 1;  ///< of each pair of tokens
+  std::int64_t warps_per_sm = 0;  ///< at once, one for 32 x 32 of a pair: decides the CTAs of tiles; 0: these state them
   std::vector<PhysicalTiles> tiles;  ///< by ascending head dim
   std::vector<Dtype> dtypes;
 

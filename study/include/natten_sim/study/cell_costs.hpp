@@ -31,6 +31,10 @@ struct NoCosts {
 /// Cost: tens of microseconds where nothing was measured.
 [[nodiscard]] std::variant<KernelCosts, NoCosts> costs_of_cell(const CostCell& cell, const Catalog& catalog);
 
+/// The first entry that has the pass with the cell's tiles, or with any where the cell states none; null: nobody measured
+/// it. Earlier entries replace later ones of the same tiles.
+[[nodiscard]] const KernelCosts* measured_entry(const CostCell& cell, const Catalog& catalog);
+
 /// The cells that transfers start from: all measured passes of kernels that the physics knows.
 struct MeasuredCells {
   std::vector<TileCell> cells;

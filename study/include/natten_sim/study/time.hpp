@@ -45,6 +45,7 @@ struct TimeQuestion {
   Dtype dtype = kDefaultDtype;
   std::optional<std::string> natten;  ///< release whose copies count; none: the newest
   std::int64_t additional_keys = 0;  ///< which every query sees besides, in a dense pass of their own
+  bool deterministic = false;  ///< PyTorch's deterministic algorithms are on: cutlass-fna's backward pass has a CTA a head
   /// Between one launch and the next, in which the GPU rests or does lighter work; none: longer than its power
   /// limit remembers.
   std::optional<double> rest_ms = {};

@@ -18,7 +18,10 @@ namespace natten_sim {
 ///
 /// Fitted are ratios, so that classes share what is common to them: with u the unmasked tile, a bounds-masked
 /// one takes u * bounds_masked, a masked one on k axes u * (1 + (masked - 1) * axis^(k - 2)), a CTA
-/// u * cta_tiles. With a prior one_axis, on one axis the mask adds that share of what it adds on two.
+/// u * cta_tiles. With a prior one_axis, on one axis the mask adds that share of what it adds on two. Of kernels whose
+/// CTAs share an SM (LaunchWork::spread) there may be two_axes and three_axes, what an unmasked pair takes there over one
+/// axis, and the members of PassCosts alone (lone_share over an even share), step_jitter,
+/// lock_share and prepared_rate.
 
 struct MeasuredLaunch {
   LaunchWork work;  ///< `waves` included
@@ -35,8 +38,8 @@ struct CostFit {
   std::vector<double> covariance;                  ///< of the logarithms of the fitted numbers, row-major
 };
 
-/// Runs of one pass, at least one; `priors` name bounds_masked, masked, axis, cta_tiles, launch_us, slowdown,
-/// slowdown_ms and one_axis. The last three may be absent: without slowdown long runs are not slower.
+/// Runs of one pass, at least one; `priors` name bounds_masked, masked, axis, cta_tiles and launch_us. All others may be
+/// absent: without slowdown long runs are not slower.
 /// Microseconds a run and cost.
 /// @throws InvalidParameter when there is no run, a time is not positive, or a prior is missing.
 [[nodiscard]] CostFit fit_costs(const std::vector<MeasuredLaunch>& runs,

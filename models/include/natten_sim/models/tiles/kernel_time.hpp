@@ -13,7 +13,28 @@ namespace natten_sim {
 /// over when its longest worker is; long runs slow down under the power limit.
 ///
 /// Not modelled: DRAM and L2 (the tiles of one head stay in L2, and the kernels are bound by arithmetic),
-/// CTAs of one SM that slow each other down, clocks that differ from those of the calibration.
+/// clocks that differ from those of the calibration.
+
+/// CTAs of a kernel of which several share an SM, and how unlike they are. Lengths are shares of the mean one.
+struct CtaSpread {
+  double ctas = 0;       ///< that run; each may walk several tiles
+  std::int64_t sms = 1;
+  double longest = 1;
+  double last = 1;   ///< those that start last
+  double alike = 1;  ///< CTAs that begin with the same streamed tile
+  double prepared_bytes = 0;  ///< zeroed or summed before the kernel
+};
+
+/// What a CTA takes with `resident` CTAs on its SM over what it takes with all `ctas_per_sm` there. Alone it waits for
+/// its own latencies, together they wait for the SM: (a + b resident^p)^(1/p) with p 2.5, by the two ends. `lone_share`:
+/// of the rate that all have together, what one alone gets; at least 1 / ctas_per_sm counts, 0 is that.
+[[nodiscard]] double shared_pace(std::int64_t resident, std::int64_t ctas_per_sm, double lone_share);
+
+/// The load of the longest SM in mean CTAs of one of its `ctas_per_sm` places, in closed form. In step, CTAs run in
+/// rounds, and those of the last share their SMs with fewer. Out of step, all SMs are busy until the last CTA starts,
+/// which ends while the SM's others, at even distances, leave it. How far they are out of step by then, `step_jitter`
+/// of a round times the root of the rounds, weighs the two. Fewer CTAs than places end with the longest. O(ctas_per_sm).
+[[nodiscard]] double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter);
 
 /// What one launch does: all heads and batch elements.
 struct LaunchWork {
@@ -23,9 +44,13 @@ struct LaunchWork {
   std::int64_t workers = 1;
   /// The load of the longest worker, in mean CTAs: `even_waves`, `uneven_waves` or a simulation.
   double waves = 0;
+  std::optional<CtaSpread> spread = {};  ///< gives the waves where `waves` is 0
 
   [[nodiscard]] double tiles() const noexcept { return unmasked_tiles + bounds_masked_tiles + masked_tiles; }
 };
+
+/// Costs that give the same times on so many axes, and need none of `axes_tile_us`.
+[[nodiscard]] PassCosts on_axes(PassCosts costs, std::size_t axes) noexcept;
 
 /// Work of `repeats` heads and batch elements, `waves` still to be set. @throws InvalidParameter when
 /// `axes` is not 1 to 3, `workers` or `repeats` not positive.
