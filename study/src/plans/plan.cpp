@@ -211,8 +211,9 @@ class Planner {
   void add_communication(bool dense, PlanCase& plan) const {
     if (asked_.gpus == 1) return;
     const std::int64_t tokens = token_count(asked_.setting.input);
-    plan.communication_bytes = splits_tokens() ? token_traffic(asked_, dense ? tokens - own_tokens() : foreign_tokens_)
-                                               : head_traffic(asked_, tokens);
+    plan.communication_bytes = splits_tokens()
+                                   ? token_traffic(asked_, dense ? tokens - fewest_own_tokens() : foreign_tokens_)
+                                   : head_traffic(asked_, tokens);
     const Bounded sent = transfer_ms(plan.communication_bytes, *answer_.link);
     plan.communication_ms = sent;
     if (asked_.split != GpuSplit::kRing) return;
@@ -225,6 +226,14 @@ class Planner {
   [[nodiscard]] std::int64_t own_tokens() const {
     if (!splits_tokens()) return token_count(asked_.setting.input);
     return answer_.slabs.front().own_tokens() * line_tokens_;
+  }
+
+  /// Of the GPU with fewest of them, which receives most of the others. Requires a split of tokens.
+  [[nodiscard]] std::int64_t fewest_own_tokens() const {
+    const auto fewest = std::min_element(
+        answer_.slabs.begin(), answer_.slabs.end(),
+        [](const AxisSlab& a, const AxisSlab& b) { return a.own_tokens() < b.own_tokens(); });
+    return fewest->own_tokens() * line_tokens_;
   }
 
   void add_memory(bool dense, PlanCase& plan) const {

@@ -118,6 +118,18 @@ TEST_CASE("tokens are split on the axis with the smallest halos, and each GPU co
   CHECK(answer.dense.communication_bytes > answer.sparse.communication_bytes);
 }
 
+TEST_CASE("of unequal parts the GPU with the smallest receives most of dense attention's keys") {
+  PlanQuestion question = hunyuan();
+  question.gpus = 7;
+  question.split = GpuSplit::kSequence;
+  const PlanAnswer answer = answered(question);
+  REQUIRE(answer.slabs.size() == 7);
+  REQUIRE(answer.split_axis == 2);  // 80 columns, 12 for three GPUs and 11 for four
+  CHECK(answer.slabs.front().own_tokens() == 12);
+  CHECK(answer.slabs.back().own_tokens() == 11);
+  CHECK(answer.dense.communication_bytes == 30LL * 48 * (80 - 11) * 2 * 24 * 128 * 2);
+}
+
 TEST_CASE("round a ring whole parts travel, and only what attention does not hide costs time") {
   PlanQuestion question = hunyuan();
   question.gpus = 8;
