@@ -160,8 +160,11 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
   if (!advice.missing.empty()) return advice.device + ": " + advice.missing + "\n";
   const study::PassTime& first = forward_time(advice.choices.front());
   std::string text = advice.device + ":";
+  const study::PassTime* backward = backward_time(advice.choices.front());
   if (first.dense_ms)
     text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
+  if (first.dense_ms && backward != nullptr && backward->dense_ms)
+    text += fmt::format(" forward, {} backward ({})", duration_text(*backward->dense_ms), backward->dense_kernel);
   text += "\n";
   const bool cyclic = advice.choices.front().count.padded != nullptr;
   for (const study::AdviceChoice& choice : advice.choices) {

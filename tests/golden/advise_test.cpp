@@ -202,6 +202,20 @@ void check_advice_on_h100(const std::string& preset, const std::string& use) {
   for (const Json& choice : device["choices"]) CHECK(choice["total_ms"].get<double>() > 0);
 }
 
+TEST_CASE("advice for training names the dense times of both passes, over whose sum its gain is") {
+  const std::string asked = kSquare + "--for training";
+  const Json choice = result_of(asked)["devices"][0]["choices"][0];
+  const Json &forward = choice["time"], &backward = choice["backward"]["time"];
+  const double dense_ms = forward["dense_ms"].get<double>() + backward["dense_ms"].get<double>();
+  CHECK(choice["speedup"].get<double>() == Approx(dense_ms / choice["total_ms"].get<double>()));
+  const std::string text = run(asked).out;
+  const std::size_t dense = text.find("h200: dense (" + forward["dense_kernel"].get<std::string>() + ") takes ");
+  REQUIRE(dense != std::string::npos);
+  const std::string line = text.substr(dense, text.find('\n', dense) - dense);
+  CHECK(line.find(" forward, ") != std::string::npos);
+  CHECK(line.ends_with(" backward (" + backward["dense_kernel"].get<std::string>() + ")"));
+}
+
 TEST_CASE("every preset gets advice on an H100, for inference and for training") {
   const Json listed = result_of("list presets");
   REQUIRE(listed["presets"].size() == 28);
