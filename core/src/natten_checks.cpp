@@ -164,14 +164,6 @@ bool backward_gemm_fits(const std::string& gemm, const NattenCall& call) {
   return !fp32 && large && head_dim <= 128;  // 128x128
 }
 
-bool entry_fits(const NattenBackendRules& rules, const BackendTiles& entry, std::size_t rank, Walk pass,
-                const NattenCall& call) {
-  if (entry.tiles.q_tile.rank() != rank) return false;
-  if (entry.head_dim && *entry.head_dim != call.head_dim) return false;
-  if (pass == Walk::kForward) return forward_gemm_fits(rules, entry.variant, call.compute_capability);
-  return rules.backend != NattenBackend::kCutlassFna || backward_gemm_fits(entry.variant, call);
-}
-
 /// NATTEN's word for a schedule of data/backends.json.
 std::string schedule_word(const std::string& variant) {
   if (variant == "non-persistent") return "non";
@@ -201,6 +193,14 @@ double doublings(const TilePair& a, const TilePair& b) {
 
 }  // namespace
 
+bool is_compiled(const NattenBackendRules& rules, const BackendTiles& entry, std::size_t rank, Walk pass,
+                 const NattenCall& call) {
+  if (entry.tiles.q_tile.rank() != rank) return false;
+  if (entry.head_dim && *entry.head_dim != call.head_dim) return false;
+  if (pass == Walk::kForward) return forward_gemm_fits(rules, entry.variant, call.compute_capability);
+  return rules.backend != NattenBackend::kCutlassFna || backward_gemm_fits(entry.variant, call);
+}
+
 std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const NattenCall& call, Walk pass,
                                           const TilePair& tiles, const std::string& schedule) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? rules.forward : rules.backward;
@@ -208,7 +208,7 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
   bool known_pair = false;
   std::string schedules;
   for (const BackendTiles& entry : table) {
-    if (!entry_fits(rules, entry, call.input.rank(), pass, call)) continue;
+    if (!is_compiled(rules, entry, call.input.rank(), pass, call)) continue;
     ++known;
     if (!(entry.tiles == tiles)) continue;
     const std::string word = schedule_word(entry.variant);
@@ -222,7 +222,7 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
   }
   const BackendTiles* nearest = nullptr;
   for (const BackendTiles& entry : table) {
-    if (!entry_fits(rules, entry, call.input.rank(), pass, call)) continue;
+    if (!is_compiled(rules, entry, call.input.rank(), pass, call)) continue;
     if (nearest == nullptr || doublings(entry.tiles, tiles) < doublings(nearest->tiles, tiles)) nearest = &entry;
   }
   const bool forward = pass == Walk::kForward;
@@ -367,12 +367,12 @@ DefaultConfig default_config(const NattenBackendRules& rules, std::size_t rank, 
     return config;
   }
   for (const BackendTiles& entry : rules.forward) {
-    if (!entry_fits(rules, entry, rank, Walk::kForward, call)) continue;
+    if (!is_compiled(rules, entry, rank, Walk::kForward, call)) continue;
     config.forward = entry;
     break;
   }
   for (const BackendTiles& entry : rules.backward) {
-    if (!entry_fits(rules, entry, rank, Walk::kBackward, call)) continue;
+    if (!is_compiled(rules, entry, rank, Walk::kBackward, call)) continue;
     config.backward = entry.tiles;
     break;
   }
@@ -382,7 +382,7 @@ DefaultConfig default_config(const NattenBackendRules& rules, std::size_t rank, 
 std::string schedule_of(const NattenBackendRules& rules, const NattenCall& call, const TilePair& tiles) {
   if (!call.kernel_schedule.empty()) return call.kernel_schedule;
   for (const BackendTiles& entry : rules.forward) {
-    if (entry_fits(rules, entry, tiles.q_tile.rank(), Walk::kForward, call) && entry.tiles == tiles) {
+    if (is_compiled(rules, entry, tiles.q_tile.rank(), Walk::kForward, call) && entry.tiles == tiles) {
       return schedule_word(entry.variant);
     }
   }

@@ -220,21 +220,20 @@ CostCell cell_of(const TimedKernel& kernel, const Setting& setting, Walk walk, c
           .kv_tile_tokens = std::nullopt};
 }
 
-/// Of the sizes that cutlass-fna is compiled for, the one whose pairs take least a pair of tokens, without a mask.
+/// Of the sizes that NATTEN runs cutlass-fna with here, the one whose pairs take least a pair of tokens, without a mask.
 std::optional<BlockTokens> fastest_tokens(const TimedKernel& kernel, const Setting& setting, Walk walk,
                                           const Catalog& catalog) {
   const Backend& backend = catalog.backend(to_string(kernel.family));
   const Device& device = catalog.device(*setting.device);
+  const NattenBackendRules& rules = catalog.natten_release(setting.natten).of(kernel.family);
+  const std::optional<NattenCall> call = dispatch_call(setting, device, walk == Walk::kBackward);
   std::optional<BlockTokens> best;
   double least_us = 0;
   for (const BackendTiles& entry : walk == Walk::kForward ? backend.forward : backend.backward) {
     const BlockTokens tokens{product(entry.tiles.q_tile, "q_tile"), product(entry.tiles.kv_tile, "kv_tile")};
-    if (entry.tiles.q_tile.rank() != setting.input.rank()) continue;
-    if (entry.head_dim && *entry.head_dim != *setting.head_dim) continue;
-    constexpr std::int64_t kWideHeadDim = 128;  // of the kernels that others come first in
-    const std::int64_t capability = compute_capability(device).value_or(0);
-    if (entry.variant == "64x128" && (capability == 86 || capability == 89)) continue;
-    if (entry.variant == "128x64" && *setting.head_dim <= kWideHeadDim) continue;
+    if (call ? !is_compiled(rules, entry, setting.input.rank(), walk, *call)
+             : entry.tiles.q_tile.rank() != setting.input.rank())
+      continue;
     CostCell cell = cell_of(kernel, setting, walk, catalog);
     cell.q_tile_tokens = tokens.q;
     cell.kv_tile_tokens = tokens.kv;

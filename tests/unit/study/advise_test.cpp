@@ -354,4 +354,23 @@ TEST_CASE("of measured times alone, what nobody has timed is said, with and with
   }
 }
 
+TEST_CASE("advice of cutlass-fna has no tiles that the release does not run on the device") {
+  for (const char* device : {"gb10", "rtx5090", "rtx4090", "a100"}) {
+    for (const std::int64_t head_dim : {32, 64, 128}) {
+      AdviseQuestion question = asked({64, 64}, 8, device);
+      question.setting.head_dim = head_dim;
+      INFO(device << " " << head_dim);
+      const study::DeviceAdvice advice = study::advise(question, shared_context()).devices.front();
+      CHECK(advice.missing.empty());
+      REQUIRE_FALSE(advice.choices.empty());
+      for (const AdviceChoice& choice : advice.choices) {
+        const TilePair& tiles = choice.count.forward.problem.tiles;
+        // NATTEN 0.21.7 has these on compute capability 8.0, 9.0, 10.0 and 10.3 alone.
+        const bool wide = product(tiles.q_tile, "q_tile") == 64 && product(tiles.kv_tile, "kv_tile") == 128;
+        CHECK((!wide || std::string(device) == "a100"));
+      }
+    }
+  }
+}
+
 }  // namespace advise_test

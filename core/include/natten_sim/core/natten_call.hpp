@@ -73,6 +73,10 @@ struct BackendChoice {
 /// window; none: it does.
 [[nodiscard]] std::optional<NattenRefusal> backend_refusal(const NattenRules& rules, const NattenCall& call);
 
+/// Whether a kernel of these tiles, for layouts of `rank` axes, was compiled for the call's head dim, type and device.
+[[nodiscard]] bool is_compiled(const NattenBackendRules& rules, const BackendTiles& entry, std::size_t rank, Walk pass,
+                               const NattenCall& call);
+
 /// The family of the dense kernel that `choose_fmha_backend` takes, and the configuration checks of that kernel:
 /// for a window that covers the input, `causal` if its one axis is, and for additional keys.
 [[nodiscard]] BackendChoice choose_dense_backend(const NattenRules& rules, const NattenCall& call, bool causal);
