@@ -90,7 +90,9 @@ int run_trust(const TrustFlags& flags, Reply& reply) {
   if (!flags.recorded) require_known("--device", flags.device, devices());
   std::vector<JudgedAnswer> answers = judged(flags);
   std::erase_if(answers, [&](const JudgedAnswer& answer) { return !is_asked(flags, answer); });
-  if (answers.empty()) throw InvalidParameter("regime", joined(flags.regimes), "text of a regime that natten-sim trust lists");
+  if (answers.empty())
+    throw InvalidParameter("regime", flags.regimes.empty() ? "of this kind and device" : joined(flags.regimes),
+                           "what natten-sim trust lists");
   if (flags.svg) write_picture(*flags.svg, report::trust_picture(answers));
   put_answer(flags.output, reply, render(flags, answers));
   return kExitDone;
