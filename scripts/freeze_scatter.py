@@ -21,7 +21,8 @@ HALF = ["bf16", "fp16"]
 GROUPS = [("fp32", "uniform", 20), ("half", "uniform", 25), ("fp32", "contended", 30), ("half", "contended", 100)]
 MOST_ELEMENTS, MOST_DESTINATION, MOST_NS = 1.5e8, 1e9, 1.5e8
 NARROW = 64  # widths up to here are few; they are drawn again
-SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again", "scatter-third", "scatter-fourth"]
+SEEN = ["scatter", "scatter-blind", "scatter-causes", "scatter-queued", "scatter-again", "scatter-third", "scatter-fourth",
+        "scatter-fifth"]
 
 
 def round_number(value):
@@ -72,6 +73,7 @@ def main():
     parser.add_argument("--suite", required=True, help="name of the suite that is drawn")
     parser.add_argument("--devices", nargs="+", required=True, help="device profiles to predict for")
     parser.add_argument("--place", type=int, default=48, help="where the suite stands among the others")
+    parser.add_argument("--kinds", nargs="+", choices=["fp32", "half"], default=["fp32", "half"], help="groups of cells that are drawn")
     parser.add_argument("--cells", help="where to write the cells for the measuring scripts")
     arguments = parser.parse_args()
     dice = random.Random(arguments.seed)
@@ -81,7 +83,7 @@ def main():
             sweeps += json.load(file)["sweeps"]
     used = {name: {point[name] for point in sweeps} for name in ("width", "distribution")}
     points, rows = [], {device: [] for device in arguments.devices}
-    for kind, spread, count in GROUPS:
+    for kind, spread, count in (group for group in GROUPS if group[0] in arguments.kinds):
         kept = 0
         while kept < count:
             point = draw(dice, kind, spread, used)
