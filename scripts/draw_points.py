@@ -12,10 +12,10 @@
 flex-draw and flex-draw-again: neighborhoods of one to three axes, some causal, for FlexAttention. dense-draw and
 dense-draw-again: dense attention of libraries, full and causal, some with fewer KV heads than heads, after rests and in a
 row. cutlass-draw and cutlass-draw-again: neighborhoods with any tiles of cutlass-fna, some dilated or causal, and dense
-attention by cutlass-fmha; again: any tiles under causal masks too, some fp16, and both passes of cutlass-fmha; third: one
-launch in four is short. short-draw: one to four heads of short sequences and small layouts, for FlashAttention-2, cuDNN,
-FlexAttention and hopper-fna. reads-draw: what FlashAttention-2 and cuDNN read under causal masks. schedules-draw: backward
-passes of FlashAttention-2 and cuDNN, deterministic and not.
+attention by cutlass-fmha; again: any tiles under causal masks too, some fp16, and both passes of cutlass-fmha; third and
+fourth: one launch in four is short. short-draw and short-draw-again: one to four heads of short sequences and small
+layouts, for FlashAttention-2, cuDNN, FlexAttention and hopper-fna. reads-draw: what FlashAttention-2 and cuDNN read under
+causal masks. schedules-draw: backward passes of FlashAttention-2 and cuDNN, deterministic and not.
 In other draws one launch in three has one to four heads. No draw is looked at before it is frozen, none is drawn again.
 """
 
@@ -27,7 +27,7 @@ import random
 TILES = {1: ["128"], 2: ["8x16", "16x8"], 3: ["4x4x8", "2x8x8"]}
 PLACES = {"flex-draw": 73, "dense-draw": 74, "flex-draw-again": 75, "dense-draw-again": 76,
           "cutlass-draw": 82, "cutlass-draw-again": 84, "cutlass-draw-third": 85, "short-draw": 86, "reads-draw": 87,
-          "schedules-draw": 88}
+          "schedules-draw": 88, "cutlass-draw-fourth": 91, "short-draw-again": 92}
 TITLES = {"flex-draw": "FlexAttention on neighborhoods drawn at random: head dims 64 and 128, one head to many",
           "dense-draw": "FlashAttention-2 and cuDNN on sizes drawn at random: full and causal, one head to many",
           "flex-draw-again": "FlexAttention on other neighborhoods drawn at random",
@@ -36,6 +36,8 @@ TITLES = {"flex-draw": "FlexAttention on neighborhoods drawn at random: head dim
           "cutlass-draw-again": "cutlass-fna and cutlass-fmha: other neighborhoods and sizes drawn at random",
           "cutlass-draw-third": "cutlass-fna and cutlass-fmha: a third draw of neighborhoods and sizes, some of them short",
           "short-draw": "Short launches drawn at random: one to four heads, by FlashAttention-2, cuDNN, FlexAttention and hopper-fna",
+          "cutlass-draw-fourth": "cutlass-fna and cutlass-fmha: a fourth draw, as the third one",
+          "short-draw-again": "Other short launches drawn at random, as short-draw",
           "reads-draw": "What FlashAttention-2 and cuDNN read under causal masks, lengths and heads drawn at random",
           "schedules-draw": "Backward passes of FlashAttention-2 and cuDNN drawn at random, deterministic and not"}
 #: Of models: heads, layout, window, strides.
@@ -214,7 +216,8 @@ def main():
     arguments = parser.parse_args()
     rng = random.Random(f"{arguments.suite} {arguments.seed}")
     draws = {"flex": flex_points, "dense": dense_points, "cutlass": cutlass_points, "cutlass-draw-again": cutlass_points_again,
-             "cutlass-draw-third": cutlass_points_third, "short": short_points, "reads": read_points, "schedules": schedule_points}
+             "cutlass-draw-third": cutlass_points_third, "cutlass-draw-fourth": cutlass_points_third,
+             "short": short_points, "reads": read_points, "schedules": schedule_points}
     points = (draws.get(arguments.suite) or draws[arguments.suite.split("-")[0]])(rng)
     counters = ["dram_read_bytes", "l2_read_sectors"] if arguments.suite == "reads-draw" else []
     head = {"schema": "natten-sim.suite/1", "name": arguments.suite, "place": PLACES[arguments.suite],
