@@ -204,13 +204,10 @@ bool is_compiled(const NattenBackendRules& rules, const BackendTiles& entry, std
 std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const NattenCall& call, Walk pass,
                                           const TilePair& tiles, const std::string& schedule) {
   const std::vector<BackendTiles>& table = pass == Walk::kForward ? rules.forward : rules.backward;
-  std::int64_t known = 0;
   bool known_pair = false;
   std::string schedules;
   for (const BackendTiles& entry : table) {
-    if (!is_compiled(rules, entry, call.input.rank(), pass, call)) continue;
-    ++known;
-    if (!(entry.tiles == tiles)) continue;
+    if (!(entry.tiles == tiles) || !is_compiled(rules, entry, call.input.rank(), pass, call)) continue;
     const std::string word = schedule_word(entry.variant);
     if (schedule.empty() || schedule == word) return std::nullopt;
     known_pair = true;
@@ -220,9 +217,11 @@ std::optional<NattenRefusal> pair_refusal(const NattenBackendRules& rules, const
     return NattenRefusal{"these tiles have some kernel schedules only", "kernel_schedule", schedule,
                          schedules, schedules.substr(0, schedules.find(','))};
   }
+  std::int64_t known = 0;
   const BackendTiles* nearest = nullptr;
   for (const BackendTiles& entry : table) {
     if (!is_compiled(rules, entry, call.input.rank(), pass, call)) continue;
+    ++known;
     if (nearest == nullptr || doublings(entry.tiles, tiles) < doublings(nearest->tiles, tiles)) nearest = &entry;
   }
   const bool forward = pass == Walk::kForward;

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from natten_sim import natten as natten
     from natten_sim import ops as ops
     from natten_sim import recall as recall
+    from natten_sim import record_attention as record_attention
     from natten_sim import triton as triton
 
 # Bridges are imported when they are used: some need NumPy or PyTorch.
-_BRIDGES = ("flash4", "flex", "helion", "natten", "recall", "triton")
+_BRIDGES = ("flash4", "flex", "helion", "natten", "recall", "record_attention", "triton")
 # Needs PyTorch itself, which dir() should not.
 _OPERATORS = ("ops",)
 

@@ -387,6 +387,9 @@ class Choice(Record):
     speedup_time: Final[float]
     time: Final[Time]
     e2e_speedup_time: Final[float | None]
+    e2e_speedup_time_low: Final[float | None]
+    e2e_speedup_time_high: Final[float | None]
+    e2e_estimated: Final[bool | None]
     tile_memory_bytes: Final[int]
     backward: Final[ChoiceBackward | None]
     natten_call: Final[str]
@@ -394,6 +397,12 @@ class Choice(Record):
     flex_plan: Final[str]
     padded: Final[Padded]
     blocks_ms: Final[float]
+
+class DeterministicTiles(Record):
+    q_tile: Final[tuple[int, ...]]
+    kv_tile: Final[tuple[int, ...]]
+    backward_q_tile: Final[tuple[int, ...]]
+    backward_kv_tile: Final[tuple[int, ...]]
 
 class ChoiceBackward(Record):
     q_tile: Final[tuple[int, ...]]
@@ -404,6 +413,7 @@ class ChoiceBackward(Record):
     deterministic_ms: Final[float]
     deterministic_low_ms: Final[float]
     deterministic_high_ms: Final[float]
+    deterministic_tiles: Final[DeterministicTiles]
 
 class AdviceInput(Record):
     preset: Final[str]
@@ -556,6 +566,8 @@ class Memory(Record):
     copies_bytes: Final[int]
     received_bytes: Final[int]
     weights_bytes: Final[int | None]
+    gradients_bytes: Final[int | None]
+    optimizer_bytes: Final[int | None]
     total_bytes: Final[int]
 
 class Sparse(Record):

@@ -67,6 +67,14 @@ void add_ways_around(const study::AdviceChoice& choice, const study::Context& co
   fields["natten_profiler"] = whole_emitted(EmitKind::kNattenProfiler, choice, context);
 }
 
+/// The fastest of both passes.
+Json price_tiles_json(const study::DeterministicPrice& price) {
+  return {{"q_tile", to_json(price.tiles.q_tile)},
+          {"kv_tile", to_json(price.tiles.kv_tile)},
+          {"backward_q_tile", to_json(price.backward_tiles.q_tile)},
+          {"backward_kv_tile", to_json(price.backward_tiles.kv_tile)}};
+}
+
 Json choice_json(const study::AdviceChoice& choice, const study::Context& context) {
   const study::CountedTiles& counted = choice.count.forward;
   Json fields;
@@ -81,7 +89,11 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
   fields["total_ms"] = choice.total_ms;
   fields["speedup"] = nullable(choice.speedup);
   add_time_fields(choice.count.time, fields);
-  fields["e2e_speedup_time"] = nullable(choice.end_to_end_speedup);
+  const std::optional<study::EndToEndGain>& whole = choice.end_to_end;
+  fields["e2e_speedup_time"] = whole ? Json(whole->speedup.value) : Json();
+  fields["e2e_speedup_time_low"] = whole ? Json(whole->speedup.low) : Json();
+  fields["e2e_speedup_time_high"] = whole ? Json(whole->speedup.high) : Json();
+  fields["e2e_estimated"] = whole ? Json(whole->estimated) : Json();
   fields["tile_memory_bytes"] = choice.tile_memory_bytes;
   fields["backward"] = Json();
   if (choice.count.backward) {
@@ -93,6 +105,7 @@ Json choice_json(const study::AdviceChoice& choice, const study::Context& contex
     fields["backward"]["deterministic_ms"] = price ? Json(price->total_ms) : Json();
     fields["backward"]["deterministic_low_ms"] = price ? Json(price->low_ms) : Json();
     fields["backward"]["deterministic_high_ms"] = price ? Json(price->high_ms) : Json();
+    fields["backward"]["deterministic_tiles"] = price ? price_tiles_json(*price) : Json();
   }
   if (choice.count.padded) {
     add_ways_around(choice, context, fields);
@@ -107,6 +120,13 @@ std::string memory_text(std::int64_t bytes) {
   return fmt::format("{:.3g} GB", 1e-9 * static_cast<double>(bytes));
 }
 
+/// An estimate has its bounds.
+std::string whole_gain_text(const study::EndToEndGain& gain) {
+  const Bounded& speedup = gain.speedup;
+  return gain.estimated ? fmt::format("about {:.2f}x ({:.2f} .. {:.2f})", speedup.value, speedup.low, speedup.high)
+                        : fmt::format("{:.2f}x", speedup.value);
+}
+
 std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
   const study::CountedTiles& counted = choice.count.forward;
   const study::PassTime& time = forward_time(choice);
@@ -119,7 +139,7 @@ std::vector<std::string> choice_row(const study::AdviceChoice& choice) {
           fmt::format("{} +-{:.0f}%", duration_text(time.total_ms), 100 * (time.high_ms / time.total_ms - 1)),
           backward != nullptr ? duration_text(backward->total_ms) : "",
           choice.speedup ? fmt::format("{:.2f}x", *choice.speedup) : "",
-          choice.end_to_end_speedup ? fmt::format("{:.2f}x", *choice.end_to_end_speedup) : "",
+          choice.end_to_end ? whole_gain_text(*choice.end_to_end) : "",
           memory_text(choice.tile_memory_bytes)};
 }
 
@@ -143,9 +163,11 @@ std::string price_text(const study::AdviceChoice& choice, const study::Context& 
   if (!choice.count.backward) return "";
   const std::optional<study::DeterministicPrice> price = study::deterministic_price(choice.count, context);
   if (!price) return "";
-  return fmt::format("deterministic gradients: NATTEN's kernel here has none; {} takes {} ({} .. {}), {:.2f} times as long\n",
-                     price->backend, duration_text(price->total_ms), duration_text(price->low_ms),
-                     duration_text(price->high_ms), price->total_ms / choice.total_ms);
+  const auto pair = [](const TilePair& tiles) { return to_string(tiles.q_tile) + "/" + to_string(tiles.kv_tile); };
+  return fmt::format("deterministic gradients: NATTEN's kernel here has none; {} with its fastest tiles, {} and backward "
+                     "{}, takes {} ({} .. {}), {:.2f} times as long\n",
+                     price->backend, pair(price->tiles), pair(price->backward_tiles), duration_text(price->total_ms),
+                     duration_text(price->low_ms), duration_text(price->high_ms), price->total_ms / choice.total_ms);
 }
 
 /// The fastest choice by NATTEN, which has no cyclic axes.
@@ -186,6 +208,26 @@ std::string recalls_of_choices(const study::DeviceAdvice& advice, const study::A
   return "\n" + advice.device + ": " + recalls_text(masks, *advice.recalls, *question.recall.table);
 }
 
+/// What the end to end column rests on; empty: nobody has one.
+std::string end_to_end_legend(const study::AdviseAnswer& answer) {
+  const study::AdviceChoice* with_gain = nullptr;
+  for (const study::DeviceAdvice& advice : answer.devices) {
+    if (!advice.choices.empty() && advice.choices.front().end_to_end) with_gain = &advice.choices.front();
+  }
+  if (with_gain == nullptr) return "";
+  const study::Setting& setting = answer.question.setting;
+  const bool trains = answer.question.use == study::AdviseUse::kTraining;
+  std::string text = "end to end: attention alone gets faster";
+  const std::optional<Preset>& preset = with_gain->count.preset;
+  study::StepRatio steps = setting.dense_steps.value_or(study::StepRatio{});
+  if (!setting.dense_steps && preset) steps = {preset->dense_steps.value_or(0), preset->steps.value_or(1)};
+  if (!trains) text += fmt::format(", in {} of {} steps (--dense-steps)", steps.whole - steps.part, steps.whole);
+  if (trains) text += fmt::format("; all else takes {:.0f} times what it does in inference", study::kTrainingRest);
+  if (!setting.attention_share)
+    text += with_gain->end_to_end->estimated ? "; attention's share of the model is estimated by FLOPs (list presets)" : "";
+  return text + (with_gain->end_to_end->estimated ? "; bounds are those of the share and of the times.\n" : ".\n");
+}
+
 /// How to read the table.
 std::string legend_of(const study::AdviseAnswer& answer) {
   const bool sketched = std::any_of(answer.devices.begin(), answer.devices.end(),
@@ -199,11 +241,7 @@ std::string legend_of(const study::AdviseAnswer& answer) {
       !answer.question.window.empty() ? "stride or tile shape of this window"
       : sketched                      ? "window and stride that tiles divide within the imbalance"
                                       : "configuration within the imbalance");
-  const std::optional<study::StepRatio>& steps = answer.question.setting.dense_steps;
-  if (answer.question.use == study::AdviseUse::kInference && answer.question.setting.attention_share)
-    text += fmt::format("end to end: attention alone gets faster, in {} of {} steps (--dense-steps).\n",
-                        steps->whole - steps->part, steps->whole);
-  return text;
+  return text + end_to_end_legend(answer);
 }
 
 /// Which preset was meant: its name may have been given by its beginning. Empty without one.

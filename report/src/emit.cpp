@@ -79,6 +79,12 @@ std::string emitted(EmitKind kind, const study::Setting& setting, const TilingPr
   return "";
 }
 
+std::string emitted_call(const study::Setting& setting, const TilingProblem& forward, const TilingProblem* backward,
+                         const study::Context& context, const NattenTensors& tensors) {
+  const NattenCall call = complete_call(setting, forward, backward, context, EmitKind::kNatten);
+  return natten_python(context.catalog.natten_release(setting.natten), call, tensors);
+}
+
 std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study::Context& context) {
   study::Setting setting = answer.question.setting;
   setting.backend = answer.chosen_backend;

@@ -80,11 +80,12 @@ std::string python_tuple(const PerAxis<bool>& values) {
   return "(" + text + (values.rank() == 1 ? ",)" : ")");
 }
 
-std::string natten_python(const NattenRules& rules, const NattenCall& call) {
+std::string natten_python(const NattenRules& rules, const NattenCall& call, const NattenTensors& tensors) {
   require_accepted(rules, call);
   const std::size_t rank = call.input.rank();
   std::string text =
-      "natten.na" + std::to_string(rank) + "d(query, key, value, kernel_size=" + python_tuple(call.window) +
+      "natten.na" + std::to_string(rank) + "d(" + tensors.query + ", " + tensors.key + ", " + tensors.value +
+      ", kernel_size=" + python_tuple(call.window) +
       ", stride=" + python_tuple(ones_unless(call.stride, rank)) +
       ", dilation=" + python_tuple(ones_unless(call.dilation, rank)) + ", is_causal=" + python_tuple(causal_of_call(call));
   if (call.additional_keys > 0)

@@ -22,6 +22,8 @@ Json memory_json(const study::PlanMemory& memory) {
           {"copies_bytes", memory.copies},
           {"received_bytes", memory.received},
           {"weights_bytes", nullable(memory.weights)},
+          {"gradients_bytes", nullable(memory.gradients)},
+          {"optimizer_bytes", nullable(memory.optimizer)},
           {"total_bytes", memory.total()}};
 }
 
@@ -122,6 +124,10 @@ std::string table_text(const study::PlanAnswer& answer) {
                          short_text(each.dollars->high));
     });
   add("memory, a GPU", [](const Case& each) { return gigabytes(each.memory.total()); });
+  if (answer.sparse.memory.optimizer)
+    add("  weights and training", [](const Case& each) {
+      return gigabytes(*each.memory.weights + *each.memory.gradients + *each.memory.optimizer);
+    });
   return text_table(rows);
 }
 
@@ -153,7 +159,13 @@ std::string notes_text(const study::PlanAnswer& answer) {
   text += "memory: ";
   text += asked.use == study::AdviseUse::kTraining ? "Q, K, V and O of all layers" : "Q, K, V and O of one layer";
   text += ", copies, what is received";
-  text += answer.sparse.memory.weights ? ", and the layers' weights" : "; no weights";
+  const study::PlanMemory& memory = answer.sparse.memory;
+  const char* const weights = asked.parameters ? "the weights" : "the layers' weights";
+  if (memory.optimizer) {
+    text += fmt::format(", {}, gradients and {} bytes of optimizer state each", weights, asked.optimizer_bytes);
+  } else {
+    text += memory.weights ? std::string(", and ") + weights : "; no weights (--parameters)";
+  }
   text += "; exact counts.\n";
   return text + fmt::format("sparse is {:.2f}x as fast as dense, all steps together.\n", answer.speedup);
 }

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <natten_sim/core/error.hpp>
-#include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 #include <natten_sim/report/window_recall.hpp>
@@ -41,13 +39,12 @@ std::string ranges_text(const std::vector<std::size_t>& numbers) {
   return text;
 }
 
-/// The last line of what --emit prints.
-std::string call_of(const SearchAnswer& answer, const SearchCandidate& candidate, const study::Context& context) {
-  const study::CallParts parts = study::call_parts(answer, candidate, context.catalog);
-  std::string text = emitted(EmitKind::kNatten, parts.setting, parts.forward,
-                             parts.backward ? &*parts.backward : nullptr, context);
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text.substr(text.rfind('\n') + 1);
+/// A bound that is the choice's time but for rounding says that the choice is best.
+std::string least_time_text(double least_ms, double ms) {
+  constexpr double kShown = 0.0005;  // of one decimal of a per cent
+  const double less = 1 - least_ms / ms;
+  if (less < kShown) return "no choice of these windows takes less\n";
+  return fmt::format("no choice of these windows takes less than {}, {:.1f}% less\n", duration_text(least_ms), 100 * less);
 }
 
 }  // namespace
@@ -101,19 +98,16 @@ std::string recall_choice_text(const SearchAnswer& answer, const study::Context&
   std::string text = fmt::format("{}, {}; {} windows and strides tried\n\n", *answer.question.recall.table,
                                  heads_of(choice.layers, choice.heads), grouped(answer.evaluated)) +
                      text_table(rows) + "\n";
-  for (const SearchCandidate& candidate : answer.candidates) {
-    if (!candidate.dense_path)
-      text += fmt::format("{}, stride {}: {}\n", window_text(candidate), stride_text(candidate),
-                          call_of(answer, candidate, context));
-  }
+  for (const study::RecallLaunch& launch : choice.launches)
+    if (launch.layer == 0) text += launch_python(answer, launch, context) + "\n";
+  if (choice.layers > 1)
+    text += fmt::format("These are the calls of layer 0; --emit natten prints those of all {} layers.\n", choice.layers);
   text += fmt::format("\nall layers: {} of the attention in {}", share_text(choice.recall),
                       duration_text(choice.ms));
   if (choice.dense_ms)
     text += fmt::format("; dense {}, {:.2f}x", duration_text(*choice.dense_ms), *choice.dense_ms / choice.ms);
   text += "\n";
-  if (choice.least_ms)
-    text += fmt::format("no choice of these windows takes less than {}, {:.1f}% less\n", duration_text(*choice.least_ms),
-                        100 * (1 - *choice.least_ms / choice.ms));
+  if (choice.least_ms) text += least_time_text(*choice.least_ms, choice.ms);
   if (choice.most_recall)
     text += fmt::format("no choice of these windows keeps more than {}\n", share_text(*choice.most_recall));
   return text;
@@ -130,11 +124,9 @@ Json recall_choice_result(const SearchAnswer& answer, const study::Context& cont
   if (choice.dense_ms) fields["dense_ms"] = *choice.dense_ms;
   fields["launches"] = Json::array();
   for (const study::RecallLaunch& launch : choice.launches) {
-    const SearchCandidate& candidate = answer.candidates[launch.candidate];
     Json one = {{"layer", launch.layer},   {"heads", launch.heads},   {"kv_heads", launch.kv_heads},
                 {"candidate", launch.candidate}, {"recall", launch.recall}, {"total_ms", launch.ms},
-                {"natten_call", Json()}};
-    if (!candidate.dense_path) one["natten_call"] = call_of(answer, candidate, context);
+                {"natten_call", launch_python(answer, launch, context)}};
     fields["launches"].push_back(std::move(one));
   }
   return fields;

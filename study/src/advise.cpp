@@ -62,6 +62,8 @@ class Adviser {
       advice.heads = search(of_heads(), quiet_);
       return advice;
     }
+    std::optional<OffsetTables> tables;  // refused before anything is searched
+    if (question_.recall.table) tables.emplace("recall", *question_.recall.table, setting_.input);
     try {
       windows_.emplace(any_window(), quiet_);
       missing_ = windows_->known().time_missing;
@@ -71,10 +73,10 @@ class Adviser {
       advice.missing = error.what();
     }
     if (!missing_.empty()) advice.missing = missing_;
-    if (question_.recall.table && !advice.choices.empty()) {
+    if (tables && !advice.choices.empty()) {
       std::vector<NeighborhoodMask> masks;
       for (const AdviceChoice& each : advice.choices) masks.push_back(each.count.forward.problem.mask);
-      advice.recalls = recalls_of(*question_.recall.table, setting_.input, masks, quiet_);
+      advice.recalls = recalls_of(std::move(*tables), setting_.input, masks, quiet_);
     }
     advice.untimed = untimed_;
     advice.sketched = sketched_;
@@ -235,12 +237,26 @@ class Adviser {
                         .count = count(question, quiet_),
                         .total_ms = candidate.total_ms(),
                         .speedup = speedup_of(candidate)};
-    if (!candidate.backward) choice.end_to_end_speedup = choice.count.end_to_end_by_time;
+    choice.end_to_end = end_to_end_of(candidate);
     if (choice.count.kernel.forward && choice.count.kernel.forward->permutation) {
       for (const PermutedTensor& copy : choice.count.kernel.forward->permutation->copies)
         choice.tile_memory_bytes += copy.into_tiles ? copy.bytes_written : copy.bytes_read;
     }
     return choice;
+  }
+
+  /// None: no dense time, or no share.
+  [[nodiscard]] std::optional<EndToEndGain> end_to_end_of(const SearchCandidate& candidate) const {
+    AttentionTimes times;
+    for (const std::optional<PassTime>* time : {&candidate.time, &candidate.backward_time}) {
+      if (!*time) continue;
+      if (!(*time)->dense_ms) return std::nullopt;
+      (time == &candidate.time ? times.dense_forward_ms : times.dense_backward_ms) = *(*time)->dense_ms;
+      times.sparse_ms.value += (*time)->total_ms;
+      times.sparse_ms.low += (*time)->low_ms;
+      times.sparse_ms.high += (*time)->high_ms;
+    }
+    return end_to_end_gain(setting_, times, quiet_.catalog);
   }
 
   const AdviseQuestion& question_;

@@ -265,13 +265,23 @@ CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, boo
   return spread;
 }
 
+namespace {
+
+CutlassLaunch cutlass_launch(const TimeQuestion& question) {
+  return {.mask = question.mask,
+          .tiles = question.tiles,
+          .pass = question.pass,
+          .repeats = question.sizes.batch * question.sizes.heads,
+          .head_dim = question.sizes.head_dim,
+          .deterministic = question.deterministic};
+}
+
+}  // namespace
+
+PerAxis<double> cta_shares_of(const TimeQuestion& question) { return cta_shares(cutlass_launch(question)); }
+
 CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms) {
-  CtaSpread spread = cutlass_spread({.mask = question.mask,
-                                     .tiles = question.tiles,
-                                     .pass = question.pass,
-                                     .repeats = question.sizes.batch * question.sizes.heads,
-                                     .head_dim = question.sizes.head_dim,
-                                     .deterministic = question.deterministic});
+  CtaSpread spread = cutlass_spread(cutlass_launch(question));
   spread.sms = sms;
   return spread;
 }

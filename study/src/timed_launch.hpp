@@ -20,6 +20,9 @@ namespace natten_sim::study {
 /// How the CTAs of cutlass-fna differ on a device of so many SMs.
 [[nodiscard]] CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms);
 
+/// And its CTAs over walked tiles, of each axis.
+[[nodiscard]] PerAxis<double> cta_shares_of(const TimeQuestion& question);
+
 /// The same of cutlass-fmha, on all tokens in a row.
 [[nodiscard]] CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms);
 

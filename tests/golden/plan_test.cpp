@@ -12,14 +12,16 @@ using namespace natten_sim::test;
 
 const std::string kHunyuan = "plan --preset hunyuan-video --device h100 --gpus 8 -w 18 24 24 -s 16 8 8";
 
-/// The rows of docs/plan.md's hand calculation: what they say of a name, as a number.
-std::map<std::string, double> worked_by_hand() {
+/// The rows of a hand calculation below a heading of docs/plan.md: what they say of a name, as a number.
+std::map<std::string, double> worked_by_hand(const std::string& heading) {
   std::ifstream page(NATTEN_SIM_SOURCE_DIR "/docs/plan.md");
   std::map<std::string, double> rows;
   const std::regex row(R"(\| [^|]+ \| [^|]+ = ([0-9.,]+) [^|]*\| `([a-z_.]+)` \|)");
   std::smatch found;
+  bool below = false;
   for (std::string line; std::getline(page, line);) {
-    if (!std::regex_match(line, found, row)) continue;
+    if (line.starts_with("## ")) below = line == "## " + heading;
+    if (!below || !std::regex_match(line, found, row)) continue;
     std::string digits;
     for (const char c : found[1].str()) digits += c == ',' ? "" : std::string(1, c);
     rows[found[2]] = std::stod(digits);
@@ -27,15 +29,24 @@ std::map<std::string, double> worked_by_hand() {
   return rows;
 }
 
-TEST_CASE("the plan of Hunyuan on 8 H100s is what docs/plan.md works out by hand") {
-  const Json result = result_of(kHunyuan + " --dollars-per-hour 3");
-  const std::map<std::string, double> rows = worked_by_hand();
-  REQUIRE(rows.size() >= 12);
+void check_rows(const std::map<std::string, double>& rows, const Json& result) {
   for (const auto& [name, value] : rows) {
     INFO(name);
     const std::string pointer = "/" + std::regex_replace(name, std::regex("\\."), "/");
     CHECK(std::abs(result.at(Json::json_pointer(pointer)).get<double>() - value) <= 0.005 * value);
   }
+}
+
+TEST_CASE("the plan of Hunyuan on 8 H100s is what docs/plan.md works out by hand") {
+  const std::map<std::string, double> rows = worked_by_hand("Hunyuan Video on 8 H100s, by hand");
+  REQUIRE(rows.size() >= 12);
+  check_rows(rows, result_of(kHunyuan + " --dollars-per-hour 3"));
+}
+
+TEST_CASE("the memory of an epoch of FLUX is what docs/plan.md works out by hand") {
+  const std::map<std::string, double> rows = worked_by_hand("Memory in training, by hand");
+  REQUIRE(rows.size() == 3);
+  check_rows(rows, result_of("plan --preset flux1-dev-4k --device h100 --gpus 4 --for training -w 80 80 -s 16 16"));
 }
 
 TEST_CASE("a plan's input is a question with the same answer") {

@@ -229,12 +229,20 @@ TEST_CASE("--recall says what candidates keep, and with a wish gives a window fo
   for (const Json& launch : chosen["recall"]["launches"]) {
     heads += launch["heads"].size();
     const Json& candidate = chosen["candidates"][launch["candidate"].get<std::size_t>()];
-    if (!launch["natten_call"].is_null()) {
-      const Json& window = candidate["window"];
-      const std::string size = "kernel_size=(" + window[0].dump() + ", " + window[1].dump() + ")";
-      CHECK(launch["natten_call"].get<std::string>().find(size) != std::string::npos);
+    const Json& window = candidate["window"];
+    const std::string size = "kernel_size=(" + window[0].dump() + ", " + window[1].dump() + ")";
+    const std::string call = launch["natten_call"].get<std::string>();
+    CHECK(call.find(size) != std::string::npos);
+    if (launch["heads"].size() == 1) {
+      const std::string head = launch["heads"][0].dump(), next = std::to_string(launch["heads"][0].get<int>() + 1);
+      CHECK(call.find("output[..., " + head + ":" + next + ", :] = natten.na2d(query[..., " + head + ":" + next + ", :]") == 0);
     }
   }
+  // The same calls as one function that is given the layer.
+  const std::string function = run("search " + kRecall + " --least-recall 0.8 --emit natten").out;
+  CHECK(function.find("def attention(layer, query, key, value):") != std::string::npos);
+  for (const Json& launch : chosen["recall"]["launches"])
+    CHECK(function.find("        " + launch["natten_call"].get<std::string>() + "\n") != std::string::npos);
   CHECK(heads == 2);
   CHECK(chosen["recall"]["recall"] >= 0.8);
   const Json advised = result_of("advise " + kRecall + " --least-recall 0.8");
@@ -250,13 +258,24 @@ TEST_CASE("--recall says what candidates keep, and with a wish gives a window fo
 
 TEST_CASE("wishes that contradict each other or the rest of the line are refused") {
   for (const char* more : {"--least-recall 0.5 --budget-ms 3", "--least-recall 200", "--least-recall 0.5 --pareto", "--least-recall 0.5 --top 3",
-                           "--least-recall 0.5 --emit natten", "--csv"})
+                           "--least-recall 0.5 --emit flex", "--csv"})
     CHECK(run("search " + kRecall + " " + more).exit_code == 2);
   for (const std::string command : {"search ", "advise "})
     CHECK(run(command + kRecall + " --csv").err.find("--csv cannot be combined with --recall") != std::string::npos);
   CHECK(run("search -i 64 64 --least-recall 0.5").exit_code == 2);
   CHECK(run("search -i 64 65 -n 2 -d 128 --device h200 --recall " + kTable).err.find("attention.npy") !=
         std::string::npos);
+}
+
+TEST_CASE("a table that cannot be read is refused before anything is searched") {
+  // A search over 2^20 tokens in a row takes long.
+  for (const std::string command : {"search", "advise"}) {
+    for (const std::string wish : {"", " --least-recall 0.9"}) {
+      const auto done = run(command + " -i 1048576 -n 2 -d 128 --device h200 --recall nowhere.npy" + wish);
+      CHECK(done.exit_code == 2);
+      CHECK(done.err.find("nowhere.npy") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("what NATTEN refuses is left out, counted, and kept by --any") {

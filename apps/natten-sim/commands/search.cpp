@@ -11,6 +11,7 @@
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/search_picture.hpp>
 #include <natten_sim/report/search_report.hpp>
+#include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "cli/answer_columns.hpp"
@@ -75,7 +76,7 @@ Options<SearchFlags> search_rows() {
        .help = "Print what runs the winner: NATTEN's Python call, its profiler's command, a FlexAttention "
                "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
-       .excludes = {"csv", "batch", "least-recall", "budget-ms"}});
+       .excludes = {"csv", "batch"}});
   rows.add("--svg", &SearchFlags::svg,
            {.value = "FILE",
             .help = "Draw the time of the candidates, or of a whole {pareto} front, over the pairs that attend",
@@ -97,6 +98,10 @@ std::string emitted(const SearchFlags& flags, const std::vector<SearchAnswer>& a
                     const study::Context& context) {
   if (!flags.emit || answers.front().candidates.empty()) return "";
   const SearchAnswer& answer = answers.front();
+  if (answer.choice) {
+    if (*flags.emit == report::EmitKind::kNatten) return report::launches_python(answer, context);
+    throw InvalidParameter("emit", to_string(*flags.emit), "natten, where every head has its window", "natten");
+  }
   const bool of_natten = *flags.emit == report::EmitKind::kNatten || *flags.emit == report::EmitKind::kNattenProfiler;
   if (of_natten && has_cycle(answer.candidates.front().counted.problem.mask))  // on the padded layout
     return report::emitted(*flags.emit, study::count(study::count_question(answer, answer.candidates.front()), context),

@@ -145,19 +145,26 @@ double prepared_bytes(const CutlassLaunch& launch) {
   return groups_of(launch) * bytes + 2 * kHalf * tokens * head_dim;
 }
 
+PerAxis<double> cta_shares(const CutlassLaunch& launch) {
+  PerAxis<double> shares(launch.mask.rank(), 1.0);
+  if (launch.pass == Walk::kForward) return shares;
+  const Extents walked = tiles_along(launch, launch.tiles.kv_tile), splits = kv_splits(launch);
+  for (std::size_t axis = 0; axis < shares.rank(); ++axis)
+    shares[axis] = static_cast<double>(std::min(walked[axis], splits[axis])) / static_cast<double>(walked[axis]);
+  return shares;
+}
+
 CtaSpread cutlass_spread(const CutlassLaunch& launch) {
   const bool forward = launch.pass == Walk::kForward;
   const Extents& walked = forward ? launch.tiles.q_tile : launch.tiles.kv_tile;
   const Extents& streamed = forward ? launch.tiles.kv_tile : launch.tiles.q_tile;
-  const Extents splits = forward ? Extents{} : kv_splits(launch);
+  const PerAxis<double> shares = cta_shares(launch);
   CtaSpread spread;
   spread.ctas = groups_of(launch);
   for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis) {
     const CutlassAxis along = cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass);
-    const auto count = static_cast<double>(along.count);
-    const double ctas = forward ? count : std::min(count, static_cast<double>(splits[axis]));
-    const double share = ctas / count;  // CTAs of several tiles differ less
-    spread.ctas *= ctas;
+    const double share = shares[axis];  // CTAs of several tiles differ less
+    spread.ctas *= share * static_cast<double>(along.count);
     spread.longest *= 1 + (along.longest - 1) * share;
     if (launch.mask[axis].causal) spread.last *= std::max(1.0, 1 + (along.last - 1) * share);
     spread.alike *= std::max(1.0, along.alike * share);

@@ -15,6 +15,13 @@ const study::PassTime& time_of(const study::DeviceAdvice& advice) {
   return std::get<study::PassTime>(*advice.choices.front().count.time);
 }
 
+std::string whole_model_text(const study::EndToEndGain& gain) {
+  const Bounded& speedup = gain.speedup;
+  return gain.estimated ? fmt::format(", about {:.2f}x end to end ({:.2f} .. {:.2f}, estimated)", speedup.value,
+                                      speedup.low, speedup.high)
+                        : fmt::format(", {:.2f}x end to end", speedup.value);
+}
+
 }  // namespace
 
 Closing closing_of(const study::AdviseAnswer& answer) {
@@ -65,8 +72,7 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   if (choice.speedup) {
     closing.gain = choice.speedup;
     closing.gain_text = fmt::format("{:.2f}x over {}", *choice.speedup, time.dense_kernel);
-    if (choice.end_to_end_speedup)
-      closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
+    if (choice.end_to_end) closing.gain_text += whole_model_text(*choice.end_to_end);
   }
   return closing;
 }

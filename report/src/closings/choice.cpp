@@ -9,6 +9,11 @@
 #include "closings/certainty.hpp"
 
 namespace natten_sim::report {
+namespace {
+
+constexpr double kShownBound = 0.0005;  // of a bound below the choice
+
+}  // namespace
 
 Closing closing_of_choice(const study::SearchAnswer& answer) {
   const study::RecallChoice& choice = *answer.choice;
@@ -25,7 +30,9 @@ Closing closing_of_choice(const study::SearchAnswer& answer) {
     if (choice.end_to_end_speedup) closing.gain_text += fmt::format(", {:.2f}x end to end", *choice.end_to_end_speedup);
   }
   if (choice.least_ms)
-    closing.certainty = fmt::format("no choice of these windows takes less than {}", duration_text(*choice.least_ms));
+    closing.certainty = *choice.least_ms < choice.ms * (1 - kShownBound)
+                            ? fmt::format("no choice of these windows takes less than {}", duration_text(*choice.least_ms))
+                            : std::string("no choice of these windows takes less");
   if (choice.most_recall)
     closing.certainty = fmt::format("no choice of these windows keeps more than {:.1f}%", 100 * *choice.most_recall);
   const auto timed = std::find_if(answer.candidates.begin(), answer.candidates.end(),

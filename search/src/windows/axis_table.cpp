@@ -46,52 +46,88 @@ struct AxisOption {
   [[nodiscard]] auto key() const { return std::tie(attended, cost[0], cost[1], slow); }
 };
 
-/// None: a constraint excludes it, or its cost.
-std::optional<AxisOption> make_option(const TableContext& context, const AxisJob& job, const AxisMask& mask,
-                                      const WindowTask& task) {
-  const SearchConstraints& constraints = context.constraints;
-  const bool breaks_ties = context.run.tie_break == TieBreak::kFastPath;
-  AxisOption option{.stride = mask.stride};
-  for (std::size_t index = 0; index < context.passes.size(); ++index) {
-    const auto& [walk, kv_tiling, weight] = context.passes[index];
-    const AxisTiles& tiles = job.tiles[index];
-    const bool asks = constraints.natten_fast_path || breaks_ties || job.masked_cost[index] > 1;
-    const bool walks_q = walk == Walk::kForward;
-    AxisCounts* const counts = job.counts[index];  // of a long axis options are counted that may be part of an answer
-    const AxisCounts::Option* known =
-        counts != nullptr && mask.length <= AxisCounts::kLongest ? &counts->of(mask) : nullptr;
-    const auto is_fast = [&] {
-      const TilePair pair{{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
-      return natten_fast_path({.mask = {mask}, .tiles = pair});
-    };
-    const bool fast = asks && (known != nullptr ? known->fast : is_fast());
-    if (constraints.natten_fast_path && !fast) return std::nullopt;
-    const long double times = !fast && mask.dilation == 1 ? job.masked_cost[index] : 1;
-    const auto too_much = [&](std::int64_t cost, std::int64_t longest) {
-      return static_cast<long double>(cost) * times > task.largest_cost[index] * kBoundSlack ||
-             static_cast<long double>(longest) * times > task.most_longest[index] * kBoundSlack;
-    };
-    if (walks_q && counts_visits(context.objective)) {
-      const LeastVisited least = known != nullptr ? LeastVisited{known->visited, known->longest, known->shortest}
-                                                  : least_visited(mask, tiles);
-      if (too_much(least.all, least.longest)) return std::nullopt;
-      if (static_cast<long double>(least.shortest) * times > task.most_shortest[index] * kBoundSlack) return std::nullopt;
+/// Looks at one option of an axis, pass by pass.
+class OptionMaker {
+ public:
+  OptionMaker(const TableContext& context, const AxisJob& job, const AxisMask& mask, const WindowTask& task)
+      : context_(context), job_(job), mask_(mask), task_(task),
+        breaks_ties_(context.run.tie_break == TieBreak::kFastPath) {}
+
+  /// None: a constraint excludes it, or its cost.
+  std::optional<AxisOption> make() {
+    for (std::size_t index = 0; index < context_.passes.size(); ++index) {
+      if (!look_at(index)) return std::nullopt;
     }
-    if (constraints.fully_block_sparse && walk == Walk::kForward &&
-        has_partial_tile_near_breaks(mask, tiles, kv_tiling))
-      return std::nullopt;
-    if (known == nullptr && counts != nullptr) known = &counts->of(mask);
-    const AxisCount count = known != nullptr ? known->count()
-                                             : count_axis(mask, tiles, kv_tiling, walk);
-    if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return std::nullopt;
-    option.attended = count.attended_pairs;
-    option.cost[index] = axis_cost(context.space, mask, tiles, walk, count, context.objective);
-    if (too_much(option.cost[index], count.max_tiles_per_walked_tile)) return std::nullopt;
-    option.slow = option.slow || (breaks_ties && !fast);
+    AxisOption option{.stride = mask_.stride};
+    for (std::size_t index = 0; index < context_.passes.size(); ++index) {
+      if (!count(index, option)) return std::nullopt;
+    }
+    option.slow = option.slow || !breaks_ties_;
+    return option;
   }
-  option.slow = option.slow || !breaks_ties;
-  return option;
-}
+
+ private:
+  struct Looked {
+    const AxisCounts::Option* known = nullptr;
+    bool fast = false;
+    long double times = 1;  ///< what a visit costs
+  };
+
+  /// Without counting: false where the pass' bounds exclude the option.
+  bool look_at(std::size_t index) {
+    const auto& [walk, kv_tiling, weight] = context_.passes[index];
+    const AxisTiles& tiles = job_.tiles[index];
+    Looked& looked = looked_[index];
+    const bool walks_q = walk == Walk::kForward;
+    AxisCounts* const counts = job_.counts[index];  // of a long axis options are counted that may be part of an answer
+    if (counts != nullptr && mask_.length <= AxisCounts::kLongest) looked.known = &counts->of(mask_);
+    if (context_.constraints.natten_fast_path || breaks_ties_ || job_.masked_cost[index] > 1) {
+      const TilePair pair{{walks_q ? tiles.walked : tiles.streamed}, {walks_q ? tiles.streamed : tiles.walked}};
+      looked.fast = looked.known != nullptr ? looked.known->fast : natten_fast_path({.mask = {mask_}, .tiles = pair});
+    }
+    if (context_.constraints.natten_fast_path && !looked.fast) return false;
+    if (!looked.fast && mask_.dilation == 1) looked.times = job_.masked_cost[index];
+    if (!counts_visits(context_.objective) || (!walks_q && kv_tiling != KvTiling::kStatic)) return true;
+    LeastVisited least;
+    if (looked.known != nullptr) {
+      least = {looked.known->visited, looked.known->longest, walks_q ? looked.known->shortest : 1};
+    } else {
+      least = walks_q ? least_visited(mask_, tiles) : least_visited_backward(mask_, tiles);
+    }
+    if (too_much(index, least.all, least.longest)) return false;
+    return !walks_q || static_cast<long double>(least.shortest) * looked.times <= task_.most_shortest[index] * kBoundSlack;
+  }
+
+  bool count(std::size_t index, AxisOption& option) {
+    const SearchConstraints& constraints = context_.constraints;
+    const auto& [walk, kv_tiling, weight] = context_.passes[index];
+    const AxisTiles& tiles = job_.tiles[index];
+    if (constraints.fully_block_sparse && walk == Walk::kForward &&
+        has_partial_tile_near_breaks(mask_, tiles, kv_tiling))
+      return false;
+    const AxisCounts::Option* known = looked_[index].known;
+    if (known == nullptr && job_.counts[index] != nullptr) known = &job_.counts[index]->of(mask_);
+    const AxisCount count = known != nullptr ? known->count() : count_axis(mask_, tiles, kv_tiling, walk);
+    if (constraints.fully_block_sparse && count.full_tiles != count.visited_tiles) return false;
+    option.attended = count.attended_pairs;
+    option.cost[index] = axis_cost(context_.space, mask_, tiles, walk, count, context_.objective);
+    option.slow = option.slow || (breaks_ties_ && !looked_[index].fast);
+    return !too_much(index, option.cost[index], count.max_tiles_per_walked_tile);
+  }
+
+  [[nodiscard]] bool too_much(std::size_t index, std::int64_t cost, std::int64_t longest) const {
+    const long double times = looked_[index].times;
+    return static_cast<long double>(cost) * times > task_.largest_cost[index] * kBoundSlack ||
+           static_cast<long double>(longest) * times > task_.most_longest[index] * kBoundSlack;
+  }
+
+  const TableContext& context_;
+  const AxisJob& job_;
+  const AxisMask& mask_;
+  const WindowTask& task_;
+  const bool breaks_ties_;
+  PerPass<Looked> looked_ = {};
+};
 
 /// Keeps of options in the order of their keys those that LeaveOut::kWorseStrides leaves.
 void leave_out_worse(bool causal, bool sketch, std::size_t passes, std::vector<AxisOption>& options) {
@@ -129,7 +165,7 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
     poll();
     if (!pairs.empty() && !task.attended.contains(pairs[static_cast<std::size_t>(stride - range.lo)])) continue;
     mask.stride = stride;
-    if (const auto option = make_option(context, job, mask, task)) options.push_back(*option);
+    if (const auto option = OptionMaker(context, job, mask, task).make()) options.push_back(*option);
     if (covered && leave_out != LeaveOut::kNothing) break;
   }
   std::sort(options.begin(), options.end(), [](const AxisOption& a, const AxisOption& b) {

@@ -37,8 +37,13 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.axes = axes;
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
-  if (pass.family == NattenBackend::kCutlassFna) {
-    work.waves = mean * pass.least_tail;
+  if (pass.spread) {
+    if (axes > 2) {  // it looks at the padding of two axes alone
+      work.unmasked_tiles = done.without_elements * repeats;
+      work.bounds_masked_tiles = 0;
+    }
+    work.spread = pass.spread;
+    work.spread->longest = done.longest_cta, work.spread->last = done.last_cta, work.spread->alike = done.alike_ctas;
   } else if (share_of_cta(pass) < 1) {
     work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
   } else if (work.ctas > pass.most_simulated) {
@@ -53,11 +58,14 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
 
 }  // namespace
 
-WorkSoFar WorkSoFar::with(const AxisWork& axis) const {
+WorkSoFar WorkSoFar::with(const AxisWork& axis, double cta_share, bool causal) const {
   return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
           without_elements * static_cast<double>(axis.without_elements),
           unmasked * static_cast<double>(axis.unmasked), longest * static_cast<double>(axis.longest),
-          even && axis.even};
+          even && axis.even,
+          longest_cta * (1 + (axis.longest_tile - 1) * cta_share),
+          causal ? last_cta * std::max(1.0, 1 + (axis.last_tile - 1) * cta_share) : last_cta,
+          alike_ctas * std::max(1.0, axis.alike_tiles * cta_share)};
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
@@ -221,6 +229,15 @@ double KindWalk::mean_ms(const PerPass<WorkSoFar>& work) const {
   return least;
 }
 
+PerPass<WorkSoFar> KindWalk::with(const PerPass<WorkSoFar>& before, std::size_t axis, const AxisKind& kind) const {
+  PerPass<WorkSoFar> work = before;
+  for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
+    const double cta_share = timed_.passes[pass].spread ? timed_.passes[pass].cta_shares[axis] : 1;
+    work[pass] = before[pass].with(kind.work[pass], cta_share, space_.causal[axis]);
+  }
+  return work;
+}
+
 std::size_t KindWalk::first_kind(std::size_t axis, double attended_hi) const {
   const double needed = (1 - kRounding) * static_cast<double>(bounds_.lo) / (attended_hi * rest_hi_[axis]);
   const std::vector<double>& most = most_attended_[axis];
@@ -241,8 +258,7 @@ void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double 
     if (hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
     if (lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
     tuple_.kinds[axis] = static_cast<std::uint32_t>(i);
-    PerPass<WorkSoFar> work = before;
-    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) work[pass] = before[pass].with(kind.work[pass]);
+    const PerPass<WorkSoFar> work = with(before, axis, kind);
     if (!last) {
       if (least_with(axis, work, hi) <= limit()) enter(axis + 1, work, lo, hi);
       continue;

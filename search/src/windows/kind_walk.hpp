@@ -31,8 +31,10 @@ struct KindTuple {
 struct WorkSoFar {
   double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, longest = 1;
   bool even = true;
+  double longest_cta = 1, last_cta = 1, alike_ctas = 1;  ///< as CtaSpread has them
 
-  [[nodiscard]] WorkSoFar with(const AxisWork& axis) const;
+  /// `cta_share`: CTAs over walked tiles of the axis.
+  [[nodiscard]] WorkSoFar with(const AxisWork& axis, double cta_share, bool causal) const;
 };
 
 /// The combinations of kinds of one tile choice, each with windows that are allowed together.
@@ -63,6 +65,7 @@ class KindWalk {
   [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
   /// No combination that begins with `work`, on the axes up to `axis`, takes less and attends to enough.
   [[nodiscard]] double least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const;
+  [[nodiscard]] PerPass<WorkSoFar> with(const PerPass<WorkSoFar>& before, std::size_t axis, const AxisKind& kind) const;
   /// Cheaper bound than least_ms: ignores launch and power, and waves that windows change.
   [[nodiscard]] double mean_ms(const PerPass<WorkSoFar>& work) const;
   /// The first kind that may attend to enough, or one behind it.

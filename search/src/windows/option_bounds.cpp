@@ -26,8 +26,12 @@ AxisBounds::AxisBounds(const SearchSpace& space, const SearchConstraints& constr
   }
 }
 
+bool AxisBounds::sees_windows(const Pass& pass) const {
+  return pass.walk == Walk::kBackward && pass.kv_tiling == KvTiling::kStatic && !mask_.causal && mask_.dilation == 1;
+}
+
 AxisBounds::PassBounds AxisBounds::bounds_of_pass(const Pass& pass, const AxisTiles& tiles) const {
-  PassBounds bounds{.walk = pass.walk, .tiles = tiles};
+  PassBounds bounds{.walk = pass.walk, .tiles = tiles, .sees_windows = sees_windows(pass)};
   bounds.walked_tiles = count_axis(mask_, tiles, KvTiling::kStatic, pass.walk).walked_tiles;
   const auto walked = static_cast<long double>(bounds.walked_tiles);
   const auto area = static_cast<long double>(tiles.walked) * static_cast<long double>(tiles.streamed);
@@ -43,10 +47,13 @@ AxisBounds::PassBounds AxisBounds::bounds_of_pass(const Pass& pass, const AxisTi
     case Objective::kTime:
     case Objective::kMean:  // a pair of tiles holds no more pairs than its area
       bounds.cost_per_pair = 1 / area;
-      // Every Q tile streams a window's worth of keys.
+      // Every Q tile visits a window's worth of keys.
       if (pass.walk == Walk::kForward && !mask_.causal) {
         bounds.cost_per_pair =
             walked / (static_cast<long double>(mask_.length) * static_cast<long double>(tiles.streamed));
+      } else if (sees_windows(pass)) {
+        bounds.cost_per_pair = static_cast<long double>(ceil_divide(mask_.length, tiles.streamed)) /
+                               (static_cast<long double>(mask_.length) * static_cast<long double>(tiles.walked));
       }
       break;
   }
@@ -117,7 +124,9 @@ std::int64_t AxisBounds::least_cost(std::int64_t window, std::size_t pass) const
   // Every token attends and is attended to: strides are no larger than windows.
   const bool whole_window = bounds.walk == Walk::kForward && !mask_.causal;
   const std::int64_t of_tile = whole_window ? ceil_divide(window, bounds.tiles.streamed) : 1;
-  const std::int64_t of_all = checked_multiply(bounds.walked_tiles, of_tile, "visited_tiles");
+  std::int64_t of_all = checked_multiply(bounds.walked_tiles, of_tile, "visited_tiles");
+  if (bounds.sees_windows)
+    of_all = std::max(of_all, ceil_divide(mask_.length, bounds.tiles.streamed) * ceil_divide(window, bounds.tiles.walked));
   // Pairs of tiles that pairs of tokens fill.
   const std::int64_t filled = ceil_divide(least_attended(window), bounds.tiles.walked * bounds.tiles.streamed);
   const std::int64_t least = std::max(of_all, filled);
@@ -179,6 +188,11 @@ LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles) {
   const std::int64_t with_more =
       wide ? tiles_across(groups, stride, tiles.walked) : tiles_inside(groups, mask, tiles.walked);
   return {least + more * with_more, with_more > 0 ? of_window + more : of_window, of_window};
+}
+
+LeastVisited least_visited_backward(const AxisMask& mask, const AxisTiles& tiles) {
+  const std::int64_t all = least_visited(mask, {tiles.streamed, tiles.walked}).all;
+  return {all, ceil_divide(all, ceil_divide(mask.length, tiles.walked)), 1};
 }
 
 UsefulCosts::UsefulCosts(const std::vector<AxisBounds>& axes, std::size_t axis, std::size_t passes,

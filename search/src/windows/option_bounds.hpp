@@ -51,12 +51,14 @@ class AxisBounds {
   struct PassBounds {
     Walk walk = Walk::kForward;
     AxisTiles tiles;
+    bool sees_windows = false;  ///< backward: Q tiles on a grid, each of which visits a window's worth of keys
     std::int64_t walked_tiles = 0;
     long double cost_per_pair = 0;
   };
 
   /// Keeps the windows lo .. hi.
   void restrict_windows(std::int64_t lo, std::int64_t hi);
+  [[nodiscard]] bool sees_windows(const Pass& pass) const;
   [[nodiscard]] PassBounds bounds_of_pass(const Pass& pass, const AxisTiles& tiles) const;
 
   AxisMask mask_;  // window and stride of 1
@@ -104,6 +106,9 @@ struct LeastVisited {
 /// No kernel visits less of an axis forward, found without counting: every Q tile streams a window's worth of keys, and
 /// one across boundaries of stride groups those of windows that lie a stride apart. O(1).
 [[nodiscard]] LeastVisited least_visited(const AxisMask& mask, const AxisTiles& tiles);
+
+/// The same backward, where Q tiles lie on a grid: a Q tile that visits a KV tile is visited by it.
+[[nodiscard]] LeastVisited least_visited_backward(const AxisMask& mask, const AxisTiles& tiles);
 
 /// Relative slack that covers the rounding of the bounds.
 inline constexpr long double kBoundSlack = 1 + 1e-12L;

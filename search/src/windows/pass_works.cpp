@@ -25,13 +25,13 @@ AxisWork PassWorks::work_along(const AxisMask& axis) {
                 .unmasked = visits.unmasked_tiles,
                 .even = true};
   if (family_ == NattenBackend::kCutlassFna) {
-    // Its time follows from sums and a few shares, and in 3-D it looks at the padding of two axes: bound it from below.
-    work.unmasked = work.without_elements;
+    // Its time follows from sums and a few shares.
     work.even = false;
     const bool forward = walk_ == Walk::kForward;
     const std::int64_t q = tiles_.q_tile[0], kv = tiles_.kv_tile[0];
     const CutlassAxis along = cutlass_axis(axis, forward ? AxisTiles{q, kv} : AxisTiles{kv, q}, walk_);
     key_.insert(key_.end(), {work.ctas, work.visited, work.without_elements, visits.unmasked_tiles});
+    work.longest_tile = along.longest, work.last_tile = along.last, work.alike_tiles = along.alike;
     for (const double share : {along.longest, along.last, along.alike}) key_.push_back(std::bit_cast<std::int64_t>(share));
     return work;
   }

@@ -19,6 +19,7 @@ struct AxisWork {
   std::int64_t unmasked = 0;          ///< of those, without a check for padding
   std::int64_t longest = 0;           ///< pairs of the CTA with most
   bool even = false;                  ///< all CTAs do the same
+  double longest_tile = 1, last_tile = 1, alike_tiles = 1;  ///< of cutlass-fna: CutlassAxis, over the mean walked tile
 };
 
 /// Work of one pass along one axis with any window and stride, by what its time depends on. Tile choices pair the same

@@ -13,15 +13,30 @@ namespace {
 
 constexpr double kBoundRounding = 1e-8;  // covers that of bounds and simulations
 
-/// The tiles that a pass launches depend on the layout alone.
-double launched_tiles(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
+KernelVisits visits_of(const SearchSpace& space, const Extents& window, const TilePair& tiles, const TimedPass& pass) {
   NattenProblem problem;
-  problem.mask = mask_in(space, Extents(space.input.rank(), 1), {});
+  problem.mask = mask_in(space, window, {});
   problem.backend = pass.family;
   problem.tiles = tiles;
   problem.pass = pass.walk;
   problem.kernel_alone = true;
-  return static_cast<double>(natten_visits(problem).attention.launched_tiles);
+  return natten_visits(problem).attention;
+}
+
+/// The tiles that a pass launches depend on the layout alone.
+double launched_tiles(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
+  return static_cast<double>(visits_of(space, Extents(space.input.rank(), 1), tiles, pass).launched_tiles);
+}
+
+/// What a pair of tiles takes at least: where even windows over whole axes are checked for padding, all are.
+double least_tile_us(const SearchSpace& space, const TilePair& tiles, const TimedPass& pass) {
+  const PassCosts& costs = pass.costs;
+  if (pass.family == NattenBackend::kFlexFna) return costs.unmasked_tile_us;
+  Extents whole;
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) whole.push_back(space.input[axis] / space.dilation[axis]);
+  if (visits_of(space, whole, tiles, pass).unmasked_tiles > 0) return costs.unmasked_tile_us;
+  return std::max(costs.unmasked_tile_us,
+                  std::min(costs.bounds_masked_tile_us, costs.masked_tile_us[space.input.rank() - 1]));
 }
 
 /// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited).
@@ -62,7 +77,7 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
   const double launched = launched_tiles(space, tiles, pass);
   const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * pass.least_tail;
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
-  bound.tile_ms = share_ms * pass.costs.unmasked_tile_us;
+  bound.tile_ms = share_ms * least_tile_us(space, tiles, pass);
   bound.dense_ms = bound.tile_ms * launched * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }
@@ -76,7 +91,7 @@ PassBound bound_of_rounds(const SearchSpace& space, const TileChoice& choice, co
   if (pass.family == NattenBackend::kCutlassFna || ctas > pass.most_simulated) return bound;
   const double rounds = share_of_cta(pass) * (even ? even_waves(ctas, pass.workers) : 1);
   bound.fixed_ms += 1e-3 * rounds * pass.costs.cta_us;
-  bound.tile_ms = 1e-3 * rounds * pass.costs.unmasked_tile_us;
+  bound.tile_ms = 1e-3 * rounds * least_tile_us(space, tiles, pass);
   bound.dense_ms = bound.tile_ms * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }
@@ -170,14 +185,20 @@ std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjec
   return limits_within(space, objective, ms, bound_of_shortest);
 }
 
+double least_ms_visiting(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass, double visited) {
+  const PassBound bound = bound_of_mean(space, choice, pass);
+  return (slowed_ms(bound.fixed_ms + bound.tile_ms * visited, pass.costs) + pass.added_ms) * (1 - kBoundRounding);
+}
+
 std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective) {
   std::vector<PerPass<double>> costs;
-  for (const TimedChoice& choice : objective.choices) {
+  for (std::size_t i = 0; i < objective.choices.size(); ++i) {
     costs.push_back({1, 1});
-    for (const TimedPass& pass : choice.passes) {
+    for (const TimedPass& pass : objective.choices[i].passes) {
       if (pass.family != NattenBackend::kHopperFna && pass.family != NattenBackend::kBlackwellFna) continue;
       const double masked_us = pass.costs.masked_tile_us[space.input.rank() - 1];
-      costs.back()[index_of(space, pass)] = std::max(1.0, masked_us / pass.costs.unmasked_tile_us);
+      const double least_us = least_tile_us(space, tiles_of(space.tiles[i], pass.walk), pass);
+      costs.back()[index_of(space, pass)] = std::max(1.0, masked_us / least_us);
     }
   }
   return costs;

@@ -29,6 +29,10 @@ namespace natten_sim {
 [[nodiscard]] std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjective& objective,
                                                      const std::optional<double>& ms);
 
+/// No launch of a pass of the choice that visits so many tiles takes less, by the mean load of its workers.
+[[nodiscard]] double least_ms_visiting(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass,
+                                       double visited);
+
 /// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 where
 /// kernels mask tile by tile.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);

@@ -14,21 +14,18 @@
 #include "windows/candidate_order.hpp"
 #include "windows/kind_walk.hpp"
 #include "windows/nearest_sparsity.hpp"
+#include "windows/promising_choices.hpp"
 #include "windows/space.hpp"
 #include "windows/time_limit.hpp"
 #include "windows/timed_rows.hpp"
+#include "windows/timed_space.hpp"
 
 namespace natten_sim {
 namespace {
 
-constexpr std::int64_t kMostOptions = std::int64_t{1} << 23, kMostTiles = std::int64_t{1} << 28;
 constexpr std::int64_t kSmallSpace = 1 << 15;  // tiles of a space that needs no sketch
+constexpr std::size_t kManyChoices = 24, kFewChoices = 16, kMostSketched = 256;  // tile choices
 constexpr std::size_t kFirstCombinations = 512, kMostCombinations = std::size_t{1} << 17;
-
-bool same_kernel(const TimedChoice& a, const TimedChoice& b) {
-  return std::equal(a.passes.begin(), a.passes.end(), b.passes.begin(), b.passes.end(),
-                    [](const TimedPass& x, const TimedPass& y) { return x.family == y.family; });
-}
 
 void require_timeable(const SearchSpace& space, const TimeObjective& objective) {
   if (objective.choices.size() != space.tiles.size())
@@ -40,68 +37,6 @@ void require_timeable(const SearchSpace& space, const TimeObjective& objective) 
     }
   }
 }
-
-/// The kinds of all choices; choices that share tiles and a kernel on an axis share its kinds.
-class TimedSpace {
- public:
-  TimedSpace(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
-             const SearchTables& tables, KindStrides strides, AxisMemory& memory)
-      : space_(space), objective_(objective), strides_(strides), memory_(memory), walks_(space.tiles.size()) {
-    kinds_.reserve(tables.choices.size() * space.input.rank());  // walks point to them
-    for (const ChoiceTables& choice : tables.choices) {
-      const TimedChoice& timed = objective.choices[choice.tile_choice];
-      if (timed.passes.empty()) continue;
-      PerAxis<const Kinds*> axes;
-      for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
-        axes.push_back(&kinds_of(choice, axis));
-      walks_[choice.tile_choice].emplace(space, constraints, objective, choice.tile_choice, axes);
-    }
-  }
-
-  /// The combinations with the smallest bounds, in order.
-  [[nodiscard]] std::vector<KindTuple> first_combinations(std::size_t most, std::optional<double> within_ms) {
-    std::vector<KindTuple> kept;
-    for (std::optional<KindWalk>& walk : walks_) {
-      if (walk) walk->collect(most, kept, within_ms);
-    }
-    std::sort(kept.begin(), kept.end());
-    return kept;
-  }
-
-  [[nodiscard]] RankedPoint first_point(const KindTuple& tuple) {
-    return *walks_[tuple.choice]->first_point(tuple);
-  }
-  [[nodiscard]] std::vector<RankedPoint> first_points(const KindTuple& tuple, std::size_t most) {
-    return walks_[tuple.choice]->first_points(tuple, most);
-  }
-
- private:
-  struct Known {
-    const AxisTable* table = nullptr;
-    std::size_t choice = 0, axis = 0, kinds = 0;
-  };
-
-  const Kinds& kinds_of(const ChoiceTables& choice, std::size_t axis) {
-    const AxisTable* const table = choice.axes[axis];
-    for (const Known& known : known_) {
-      if (known.table == table && known.axis == axis &&
-          same_kernel(objective_.choices[known.choice], objective_.choices[choice.tile_choice]))
-        return kinds_[known.kinds];
-    }
-    kinds_.push_back(axis_kinds(space_, *table, axis, choice.tile_choice,
-                                objective_.choices[choice.tile_choice], strides_, memory_));
-    known_.push_back({table, choice.tile_choice, axis, kinds_.size() - 1});
-    return kinds_.back();
-  }
-
-  const SearchSpace& space_;
-  const TimeObjective& objective_;
-  KindStrides strides_;
-  AxisMemory& memory_;
-  std::vector<Kinds> kinds_;
-  std::vector<Known> known_;
-  std::vector<std::optional<KindWalk>> walks_;
-};
 
 /// What is asked for.
 struct FastestRequest {
@@ -183,16 +118,9 @@ Timed fastest_of(const SearchTables& tables, const FastestRequest& request, std:
     Timed timed = timing.continue_with(combinations);
     timed.sure = timed.sure || combinations.size() < most;
     if (timed.sure || most >= kMostCombinations) return timed;
+    if (timed.best.size() == request.top)  // those with larger bounds do not matter, whatever is left to time
+      within_ms = std::min(timed.best.back().ms, within_ms.value_or(timed.best.back().ms));
   }
-}
-
-/// Tiles that all options of the space have along their axes: how long it takes to tell their kinds apart.
-std::int64_t tiles_along(const SearchSpace& space, Walk walk, const TileChoice& choice, std::size_t axis,
-                         std::int64_t options) {
-  const AxisTiles sizes = axis_tiles(tiles_of(choice, walk), axis, walk);
-  const std::int64_t steps =
-      walk == Walk::kForward ? ceil_divide(space.input[axis], sizes.walked) : space.input[axis];
-  return options > kMostTiles / steps ? kMostTiles : options * steps;
 }
 
 bool small(const SearchSpace& space) {
@@ -205,19 +133,6 @@ bool small(const SearchSpace& space) {
     }
   }
   return tiles <= kSmallSpace;
-}
-
-bool few_tiles(const SearchSpace& space, const SearchTables& tables) {
-  std::int64_t tiles = 0;
-  for (const ChoiceTables& choice : tables.choices) {
-    for (const Walk walk : {Walk::kForward, Walk::kBackward}) {
-      if (!has_pass(space.phase, walk)) continue;
-      for (std::size_t axis = 0; axis < space.input.rank() && tiles < kMostTiles; ++axis)
-        tiles += tiles_along(space, walk, space.tiles[choice.tile_choice], axis,
-                             static_cast<std::int64_t>(choice.axes[axis]->strides.size()));
-    }
-  }
-  return tiles < kMostTiles;
 }
 
 /// The fastest of the windows and strides that tiles divide, one stride a window where strides do not matter.
@@ -241,15 +156,14 @@ SearchConstraints timed_constraints(const SearchSpace& space, SearchConstraints 
   return constraints;
 }
 
-/// Without the nearest sparsity.
-DistinctResult fastest_rows(const FastestRequest& request) {
+/// The fastest of all options of a space: none takes longer than `within`, if that is known.
+DistinctResult fastest_of_space(const FastestRequest& request, std::optional<double> within) {
   const auto& [space, asked, objective, top, distinct, run] = request;
   DistinctResult result;
-  result.search.space_size = space_size(space);
   TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.1};
-  std::optional<double> within;  // no answer takes longer
   Timed timed;
-  if (!small(space)) {
+  const bool sketches = !within && !small(space);
+  if (sketches) {
     timed = fastest_of_sketch(request, wanted, result.search.evaluated);
     if (timed.best.size() == top) within = timed.best.back().ms;
   }
@@ -259,16 +173,47 @@ DistinctResult fastest_rows(const FastestRequest& request) {
   wanted.shortest_limits = shortest_within(space, objective, within);
   wanted.masked_costs = masked_costs(space, objective);
   const std::optional<SearchTables> tables =
-      make_tables_if_few(space, asked, Objective::kMean, run, wanted, kMostOptions);
+      make_tables_if_few(space, asked, Objective::kMean, run, wanted, kMostTimedOptions);
   result.sketched = !tables || !few_tiles(space, *tables);
   if (!result.sketched) {
     result.search.evaluated = tables->evaluated;
     timed = fastest_of(*tables, request, within);
+  } else if (!sketches) {
+    timed = fastest_of_sketch(request, {.attended = wanted.attended, .from = 0.3, .to = 0.6}, result.search.evaluated);
   }
   result.complete = timed.sure && !result.sketched;
   std::vector<RankedPoint> points;
   for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
   result.search.candidates = to_candidates(space, points);
+  return result;
+}
+
+/// Without the nearest sparsity. Of many choices some are sketched, and those that cannot be as fast are left out.
+DistinctResult fastest_rows(const FastestRequest& request) {
+  const auto& [space, asked, objective, top, distinct, run] = request;
+  if (space.tiles.size() <= kManyChoices) return fastest_of_space(request, std::nullopt);
+  ChoiceBounds bounds(space, asked, objective);
+  TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.03};
+  std::optional<double> within;
+  std::int64_t evaluated = 0;
+  std::vector<std::size_t> kept = bounds.within(within);
+  for (std::size_t most = kFewChoices; most <= kMostSketched && kept.size() > most; most *= 4) {
+    const ChoicePart some = part_of(space, objective, bounds.most_promising(kept, most));
+    std::int64_t counted = 0;
+    const Timed sketched = fastest_of_sketch({some.space, asked, some.objective, top, distinct, run}, wanted, counted);
+    evaluated += counted;
+    wanted.from = wanted.to;
+    wanted.to += 0.03;
+    if (sketched.best.size() < top) continue;
+    within = std::min(within.value_or(sketched.best.back().ms), sketched.best.back().ms);
+    if (most > kFewChoices) bounds.sharpen(*within, run);  // the nearer the time, the less there is to look at
+    kept = bounds.within(within);
+  }
+  if (kept.empty()) return {.complete = true};
+  const ChoicePart part = part_of(space, objective, std::move(kept));
+  DistinctResult result = fastest_of_space({part.space, asked, part.objective, top, distinct, run}, within);
+  for (Candidate& candidate : result.search.candidates) candidate.tile_choice = part.choices[candidate.tile_choice];
+  result.search.evaluated += evaluated;
   return result;
 }
 
@@ -293,6 +238,7 @@ DistinctResult search_fastest(const SearchSpace& space, const SearchConstraints&
   const SearchRun remembering = with_memory(run);
   const FastestRequest request{space, asked, objective, top, distinct, remembering};
   DistinctResult result = fastest_rows(request);
+  result.search.space_size = space_size(space);
   add_nearest_sparsity(request, result.search);
   return result;
 }
@@ -306,6 +252,7 @@ DistinctResult search_time_front(const SearchSpace& space, const SearchConstrain
   part.progress = {};
   const FastestRequest request{space, asked, objective, 1, Distinct::kWindow, part};
   DistinctResult front = fastest_rows(request);
+  front.search.space_size = space_size(space);
   add_nearest_sparsity(request, front.search);
   for (std::vector<Candidate>& points = front.search.candidates; !points.empty();) {
     const std::int64_t attended = points.back().count.attended_pairs;

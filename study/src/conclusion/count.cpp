@@ -6,6 +6,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/count.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 namespace {
@@ -48,7 +49,8 @@ std::int64_t volume(const Extents& tile) {
 class CountLevers {
  public:
   CountLevers(const CountAnswer& answer, const Context& context, CountConclusion& end)
-      : question_(answer.question), context_(context), end_(end), tiles_(answer.forward.problem.tiles) {
+      : question_(answer.question), context_(context), end_(end), tiles_(answer.forward.problem.tiles),
+        attended_(answer.forward.count.attended_pairs) {
     if (const PassTime* time = forward_time(answer)) evidence_ = time->evidence;
     const PassTime* const backward = backward_time(answer);
     if (end.of == CountGain::kTime && backward != nullptr) backward_evidence_ = backward->evidence;
@@ -92,6 +94,7 @@ class CountLevers {
     for (std::size_t axis = 0; axis < varied.window.rank(); ++axis) widen(axis, varied);
     ask(CountLever::kWindow, varied);
     ask_again();
+    if (end_.change && can_search()) take_fastest_around();
   }
 
  private:
@@ -148,16 +151,66 @@ class CountLevers {
     }
   }
 
-  /// The widest window on the axis, by up to a KV tile, that costs no more: it keeps more context for nothing.
+  /// The widest window on the axis that costs no more, below the question's own: it keeps more context for nothing.
   void widen(std::size_t axis, CountQuestion& varied) {
     const std::optional<Asked> before = asked(varied);
     if (!before) return;
     CountQuestion wider = varied;
-    for (std::int64_t more = 1; more <= tiles_.kv_tile[axis]; ++more) {
-      if (++wider.window[axis] >= question_.window[axis]) return;
+    const auto costs_more = [&](std::int64_t window) {
+      wider.window[axis] = window;
       const std::optional<Asked> with = asked(wider);
-      if (with && with->cost <= before->cost) varied.window[axis] = wider.window[axis];
+      return !with || with->cost > before->cost;
+    };
+    if (end_.of == CountGain::kPairs) {  // which only grow with the window
+      std::int64_t widest = varied.window[axis], beyond = std::max(widest + 1, question_.window[axis]);
+      while (beyond - widest > 1) {
+        const std::int64_t middle = widest + (beyond - widest) / 2;
+        (costs_more(middle) ? beyond : widest) = middle;
+      }
+      varied.window[axis] = widest;
+      return;
     }
+    const std::int64_t last = std::min(varied.window[axis] + tiles_.kv_tile[axis], question_.window[axis] - 1);
+    for (std::int64_t window = varied.window[axis] + 1; window <= last; ++window) {
+      if (!costs_more(window)) varied.window[axis] = window;
+    }
+  }
+
+  /// Whether search() times what count() is asked here.
+  [[nodiscard]] bool can_search() const {
+    const bool dilated = std::any_of(question_.dilation.begin(), question_.dilation.end(), [](auto each) { return each > 1; });
+    return end_.of == CountGain::kTime && question_.setting.device && !question_.mask_function && !question_.mask_cost &&
+           !question_.kv_tiling && !asks_cycle(question_.cyclic) && !dilated;
+  }
+
+  /// In place of the change's window the fastest of those that contain it and attend to less than the question's, with
+  /// its stride and tiles; of equal ones that with most context.
+  void take_fastest_around() {
+    const CountChange change = *end_.change;
+    SearchQuestion asked;
+    asked.setting = question_.setting;
+    asked.stride = change.stride;
+    asked.causal = question_.causal;
+    asked.kernel_schedule = question_.kernel_schedule;
+    asked.rest_ms = question_.rest_ms;
+    for (std::size_t axis = 0; axis < change.window.rank(); ++axis)
+      asked.window_range.push_back({change.window[axis], question_.setting.input[axis]});
+    asked.tiles = {{effective_backend(question_.setting, context_.catalog).name, change.tiles,
+                    change.backward_tiles.value_or(TilePair{}), question_.kernel.value_or("")}};
+    if (change.backward_tiles) asked.phase = SearchPhase::kBoth;
+    asked.constraints.most_attended = attended_ - 1;
+    asked.distinct = Distinct::kWindow;
+    asked.top = 1;
+    const SearchAnswer found = search(asked, context_);
+    if (found.question.objective != Objective::kTime || found.candidates.empty()) return;
+    CountQuestion varied = with_tiles(change.tiles);
+    varied.stride = change.stride;
+    varied.window = window_of(found.candidates.front().counted.problem.mask);
+    if (change.backward_tiles) backward_tried_ = {*change.backward_tiles};
+    backward_.clear();
+    end_.change.reset();
+    ask(CountLever::kWindow, varied);
+    if (!end_.change || end_.change->gain < change.gain * (1 - 1e-12)) end_.change = change;
   }
 
   struct Asked {
@@ -246,6 +299,7 @@ class CountLevers {
   Context context_;
   CountConclusion& end_;
   TilePair tiles_;
+  std::int64_t attended_ = 0;  ///< pairs, by the question's window
   CostEvidence evidence_;
   std::optional<CostEvidence> backward_evidence_;  ///< none: the backward pass does not count
   std::vector<TilePair> backward_tried_;

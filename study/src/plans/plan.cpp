@@ -11,13 +11,6 @@
 namespace natten_sim::study {
 namespace {
 
-/// Null: none.
-const ModelShape* shape_of(const std::string& preset, const ModelShapes& shapes) {
-  const auto shape = std::find_if(shapes.models.begin(), shapes.models.end(),
-                                  [&](const ModelShape& each) { return each.preset == preset; });
-  return shape != shapes.models.end() ? &*shape : nullptr;
-}
-
 /// One question on its way to an answer. Members in the order in which they become known.
 class Planner {
  public:
@@ -253,9 +246,17 @@ class Planner {
       if (asked_.split == GpuSplit::kRing) kept = std::min(kept, 2 * own_tokens());
       plan.memory.received = checked_multiply(kept, kv_bytes(setting), "bytes");
     }
-    if (shape_ != nullptr)
-      plan.memory.weights = checked_multiply(checked_multiply(*asked_.layers, shape_->layer_weights, "bytes"),
-                                             element_bytes(*setting.dtype), "bytes");
+    add_weights(element_bytes(*setting.dtype), plan.memory);
+  }
+
+  void add_weights(std::int64_t bytes, PlanMemory& memory) const {
+    std::optional<std::int64_t> parameters = asked_.parameters;
+    if (!parameters && shape_ != nullptr) parameters = checked_multiply(*asked_.layers, shape_->layer_weights, "bytes");
+    if (!parameters) return;
+    memory.weights = checked_multiply(*parameters, bytes, "bytes");
+    if (asked_.use != AdviseUse::kTraining) return;
+    memory.gradients = memory.weights;
+    memory.optimizer = checked_multiply(*parameters, asked_.optimizer_bytes, "bytes");
   }
 
   /// Of all steps and samples: the dense steps are dense.
@@ -282,23 +283,6 @@ void require_within(const char* name, double value, double least, double most, c
 
 }  // namespace
 
-std::optional<PresetShare> attention_share_of(const Preset& preset, const ModelShapes& shapes) {
-  if (preset.attention_share) {
-    const double share = *preset.attention_share;
-    return PresetShare{{share, share, share}, RestBasis::kShare};
-  }
-  const ModelShape* const shape = shape_of(preset.name, shapes);
-  if (shape == nullptr) return std::nullopt;
-  double tokens = 1;
-  for (const std::int64_t size : preset.layout) tokens *= static_cast<double>(size);
-  const double channels = static_cast<double>(preset.heads * preset.head_dim);
-  // A layer's 2 x tokens x weights over its 4 x tokens^2 x channels: QK^T and PV.
-  const double rest_flops = static_cast<double>(shape->layer_weights) / (2 * tokens * channels);
-  const auto share = [&](double cost) { return 1 / (1 + rest_flops * cost); };
-  const Bounded& cost = shapes.rest_cost;
-  return PresetShare{{share(cost.value), share(cost.high), share(cost.low)}, RestBasis::kFlops};
-}
-
 PlanAnswer plan(const PlanQuestion& question, const Context& context) {
   const auto positive = [](const char* name, std::optional<std::int64_t> value) {
     if (value && (*value < 1 || *value > kMostOfPlan))
@@ -308,6 +292,11 @@ PlanAnswer plan(const PlanQuestion& question, const Context& context) {
   positive("passes", question.passes);
   positive("gpus", question.gpus);
   positive("samples", question.samples);
+  if (question.parameters && (*question.parameters < 1 || *question.parameters > kMostParameters))
+    throw InvalidParameter("parameters", std::to_string(*question.parameters), "1.." + std::to_string(kMostParameters));
+  if (question.optimizer_bytes < 0 || question.optimizer_bytes > kMostOptimizerBytes)
+    throw InvalidParameter("optimizer-bytes", std::to_string(question.optimizer_bytes),
+                           "0.." + std::to_string(kMostOptimizerBytes));
   if (question.rest_flops) require_within("rest-flops", *question.rest_flops, 1, 1e24, "FLOPs in 1..1e24");
   if (question.dollars_per_hour) require_within("dollars-per-hour", *question.dollars_per_hour, 0, 1e6, "0..1e6");
   return Planner(question, context).plan();

@@ -4,6 +4,9 @@
 
 namespace natten_sim::study {
 
+/// Null: none.
+[[nodiscard]] const ModelShape* shape_of(const std::string& preset, const ModelShapes& shapes);
+
 /// The sparse attention of the whole layout on one GPU: window, stride and tiles of the passes asked for.
 /// `question` is resolved. @throws InvalidParameter when nothing is timed there.
 [[nodiscard]] CountQuestion sparse_attention(const PlanQuestion& question, const Context& context);

@@ -3,7 +3,6 @@
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/parallel.hpp>
-#include <natten_sim/io/offset_tables.hpp>
 #include <natten_sim/study/recall.hpp>
 
 namespace natten_sim::study {
@@ -23,8 +22,12 @@ double MaskRecalls::least(std::size_t mask) const {
 
 MaskRecalls recalls_of(const std::string& table, const Extents& layout,
                        std::span<const NeighborhoodMask> masks, const Context& context) {
+  return recalls_of(OffsetTables("recall", table, layout), layout, masks, context);
+}
+
+MaskRecalls recalls_of(OffsetTables tables, const Extents& layout, std::span<const NeighborhoodMask> masks,
+                       const Context& context) {
   const MaskRecall recall(layout, masks);
-  OffsetTables tables("recall", table, layout);
   MaskRecalls found{tables.layers(), tables.heads(), masks.size(), {}};
   const std::size_t heads = found.layers * found.heads, batch = std::max(1U, context.threads);
   found.values.resize(heads * masks.size());

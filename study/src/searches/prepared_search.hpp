@@ -23,6 +23,7 @@ class PreparedSearch {
   const Context& context_;
   SearchAnswer known_;
   SearchSpace space_;
+  std::optional<OffsetTables> tables_;  ///< of the question, until they are read
   std::optional<SearchTimes> times_;  ///< by Objective::kTime
 };
 

@@ -29,6 +29,18 @@ void require_valid(const SearchQuestion& question) {
                                                         " and " + mention("top") + ", or no wish");
 }
 
+/// Before anything is searched: a file that does not fit the question is refused at once.
+OffsetTables tables_of(const SearchQuestion& question, const RecallQuestion& wish) {
+  if (question.setting.input.empty())
+    throw InvalidParameter("input", "none", mention("input") + " with one size an axis, or " + mention("preset"));
+  OffsetTables tables("recall", *wish.table, question.setting.input);
+  if (static_cast<std::int64_t>(tables.heads()) != *question.setting.heads)
+    throw InvalidParameter(
+        "recall", std::to_string(tables.heads()) + " heads",
+        "a table of as many heads as attention has, " + std::to_string(*question.setting.heads));
+  return tables;
+}
+
 /// A table's heads, and what each may have.
 class Chooser {
  public:
@@ -36,13 +48,10 @@ class Chooser {
       : question_(std::move(question)),
         wish_(wish),
         context_(context),
+        tables_(tables_of(question_, wish_)),
         candidates_(question_, context_),
-        recalls_(recalls_of(*wish_.table, question_.setting.input, candidates_.masks(), context)) {
+        recalls_(recalls_of(std::move(tables_), question_.setting.input, candidates_.masks(), context)) {
     context_.progress = {};
-    if (static_cast<std::int64_t>(recalls_.heads) != *question_.setting.heads)
-      throw InvalidParameter(
-          "recall", std::to_string(recalls_.heads) + " heads",
-          "a table of as many heads as attention has, " + std::to_string(*question_.setting.heads));
   }
 
   SearchAnswer choose() {
@@ -356,6 +365,7 @@ class Chooser {
   RecallQuestion wish_;
   RecallPer per_ = RecallPer::kHead;  ///< of the units
   Context context_;
+  OffsetTables tables_;  ///< until they are read
   RecallCandidates candidates_;
   MaskRecalls recalls_;
   std::vector<double> unit_recalls_;  // (units, candidates)

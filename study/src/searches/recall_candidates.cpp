@@ -218,7 +218,7 @@ std::size_t RecallCandidates::choice_of(std::size_t candidate) {
   std::pair<double, std::size_t> fastest{std::numeric_limits<double>::max(), 0};
   for (const auto& [least, choice] : choices) {
     if (least.ms > fastest.first) break;
-    fastest = std::min(fastest, {kernel_ms(candidate, choice).back() + times_of_all().added_ms(choice), choice});
+    fastest = std::min(fastest, {kernel_ms(candidate, choice).back() + times_of_all().added_ms[choice], choice});
   }
   return place->second = fastest.second;
 }
@@ -227,7 +227,7 @@ double RecallCandidates::ms(std::size_t candidate, std::int64_t heads, std::int6
   const SearchTimes& times = times_of(heads, heads_kv);
   if (is_dense(candidate)) return times.dense_ms.front();
   const std::size_t choice = choice_of(candidate);
-  return kernel_ms(candidate, choice)[static_cast<std::size_t>(heads) - 1] + times.added_ms(choice);
+  return kernel_ms(candidate, choice)[static_cast<std::size_t>(heads) - 1] + times.added_ms[choice];
 }
 
 RecallCandidate RecallCandidates::at(std::size_t candidate) {

@@ -238,6 +238,8 @@ SearchQuestion with_cyclic_kernel(SearchQuestion question) {
 PreparedSearch::PreparedSearch(const SearchQuestion& question, const Context& context) : context_(context) {
   SearchQuestion& full = known_.question = with_cyclic_kernel(question);
   full.setting = resolved(full.setting, context.catalog, has_pass(question.phase, Walk::kBackward));
+  if (full.recall.table && !full.setting.input.empty())  // refused before anything is searched
+    tables_.emplace("recall", *full.recall.table, full.setting.input);
   space_ = space_of(context.catalog, known_);
   known_.unbounded = full.kind == SearchKind::kBest && question.window.empty() && question.window_range.empty() &&
                      full.dense_axes.size() < space_.input.rank();
@@ -268,7 +270,9 @@ SearchAnswer PreparedSearch::answer(const SearchConstraints& constraints, std::o
   if (full.recall.table && !answer.candidates.empty()) {
     std::vector<NeighborhoodMask> masks;
     for (const SearchCandidate& each : answer.candidates) masks.push_back(each.counted.problem.mask);
-    answer.recalls = recalls_of(*full.recall.table, full.setting.input, masks, context_);
+    if (!tables_) tables_.emplace("recall", *full.recall.table, full.setting.input);
+    answer.recalls = recalls_of(std::move(*tables_), full.setting.input, masks, context_);
+    tables_.reset();
   }
   return answer;
 }

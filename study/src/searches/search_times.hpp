@@ -21,13 +21,11 @@ struct LeastTime {
 struct SearchTimes {
   TimeObjective objective;
   std::vector<double> dense_ms;
+  std::vector<double> added_ms;  ///< of each choice: copies and all else that the mask does not change
   /// Of every tile choice: launches last the mean load of their workers. Much cheaper than exact_ms, which simulates them.
   std::function<std::vector<LeastTime>(const NeighborhoodMask&)> least;
   /// Kernels of 1, 2, .. all heads under a mask with a tile choice, without copies.
   std::function<std::vector<double>(const NeighborhoodMask&, std::size_t tile_choice)> kernel_ms;
-
-  /// Copies and all else that the mask does not change, in all passes of a choice.
-  [[nodiscard]] double added_ms(std::size_t choice) const;
 
   /// Leaves out what is not this many times as fast as dense attention; none: nothing.
   void require_speedup(const std::optional<double>& min_speedup);

@@ -150,6 +150,7 @@ const std::set<std::string> kRules = {
     "plan heads-kv",
     "plan input",
     "plan natten",
+    "plan parameters",
     "plan rest-flops",
     "plan stride",
     "plan window",

@@ -166,14 +166,14 @@ TEST_CASE("larger tiles are bounded by what a window and a pair of tiles must ta
     CHECK(bounds(Walk::kForward, true, objective).least_cost(10, 0) == 10);
     CHECK(bounds(Walk::kForward, true, objective).least_cost_per_pair(0) == Approx(1 / 12.0));
     CHECK(bounds(Walk::kBackward, false, objective).least_cost(1, 0) == 8);  // KV tiles are walked
-    CHECK(bounds(Walk::kBackward, false, objective).least_cost(10, 0) == 240 / 12);
+    CHECK(bounds(Walk::kBackward, false, objective).least_cost(10, 0) == 6 * 4);  // the same pairs of tiles
     CHECK(bounds(Walk::kBackward, false, objective).least_cost_per_pair(0) == Approx(1 / 12.0));
   }
   // The largest Q tile: no smaller than the mean.
   CHECK(bounds(Walk::kForward, false, Objective::kWorst).least_cost(10, 0) == 4);
   CHECK(bounds(Walk::kForward, false, Objective::kWorst).least_cost_per_pair(0) == Approx(1 / (12 * 6.0)));
   CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(1, 0) == 1);
-  CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(10, 0) == 3);  // 20 over 8 KV tiles
+  CHECK(bounds(Walk::kBackward, false, Objective::kWorst).least_cost(10, 0) == 3);  // 24 over 8 KV tiles
   CHECK(bounds(Walk::kForward, false, Objective::kFlop).least_cost(10, 0) == 240);
   CHECK(bounds(Walk::kForward, true, Objective::kFlop).least_cost(10, 0) == 119);
   CHECK(bounds(Walk::kForward, false, Objective::kFlop).least_cost_per_pair(0) == 1);

@@ -7,7 +7,6 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
-#include <natten_sim/study/training_price.hpp>
 
 #include "catch.hpp"
 
@@ -296,42 +295,9 @@ TEST_CASE("for training both passes have the tiles of the fastest pair, and the 
     CHECK(choice.total_ms == found.candidates.at(0).total_ms());
     REQUIRE(choice.count.backward);
     CHECK(choice.count.backward->problem.tiles == found.candidates[0].tiles.backward_tiles);
-    CHECK_FALSE(choice.end_to_end_speedup);
     const double forward = std::get<study::PassTime>(*choice.count.time).total_ms;
     CHECK(std::get<study::PassTime>(*choice.count.backward->time).total_ms + forward == Approx(choice.total_ms));
   }
-}
-
-TEST_CASE("training has the price of deterministic gradients: both passes by cutlass-fna, which has them") {
-  AdviseQuestion question = preset("hunyuan-video");
-  question.use = AdviseUse::kTraining;
-  const AdviceChoice choice = choices_of(question).at(0);
-  study::CountQuestion again;
-  again.setting = choice.count.question.setting;
-  again.setting.backend = "cutlass-fna";
-  again.setting.deterministic = true;
-  again.window = window_of(mask_of(choice));
-  again.stride = stride_of(mask_of(choice));
-  again.backward = true;
-  const study::CountAnswer other = study::count(again, shared_context());
-  const auto price = study::deterministic_price(choice.count, shared_context());
-  REQUIRE(price);
-  CHECK(price->backend == "cutlass-fna");
-  CHECK(price->total_ms == Approx(std::get<study::PassTime>(*other.time).total_ms +
-                                  std::get<study::PassTime>(*other.backward->time).total_ms));
-  CHECK(price->low_ms < price->total_ms);
-  CHECK(price->total_ms < price->high_ms);
-  CHECK_FALSE(study::deterministic_price(other, shared_context()));  // has it itself
-}
-
-TEST_CASE("a preset's dense steps count end to end, and other ones where they are given") {
-  AdviseQuestion question = preset("hunyuan-video");  // attention is .607 of the time, 15 of 50 steps are dense
-  const AdviceChoice dense = choices_of(question).at(0);
-  CHECK(*dense.end_to_end_speedup ==
-        Approx(1 / (1 - 0.607 + 0.607 * (15 / 50.0 + 35 / 50.0 / *dense.speedup))));
-  question.setting.dense_steps = study::StepRatio{0, 50};
-  const AdviceChoice sparse = choices_of(question).at(0);
-  CHECK(*sparse.end_to_end_speedup == Approx(1 / (1 - 0.607 + 0.607 / *sparse.speedup)));
 }
 
 TEST_CASE("long axes get windows without padding") {

@@ -1,6 +1,7 @@
 // Plans of two more models against a pencil: bytes, tokens and FLOPs are worked out here, attention by study::time().
 #include <cmath>
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/study/plan.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -122,6 +123,33 @@ TEST_CASE("an epoch of FLUX on a ring of 4 H100s: K and V come three times, hidd
   // Q, K, V and O of all layers, and the gradients of one.
   CHECK(answer.sparse.memory.tensors == 58LL * 4 * 64 * 256 * 24 * 128 * 2);
   CHECK(answer.sparse.memory.received == 2LL * 64 * 256 * token_bytes);  // one part at work, the next one coming
+  // 57 layers of 12 x 3072^2 parameters: 2 bytes of weight and 2 of gradient in fp16, 12 of Adam.
+  const std::int64_t parameters = 57LL * 12 * 3072 * 3072;
+  CHECK(answer.sparse.memory.weights == 2 * parameters);
+  CHECK(answer.sparse.memory.gradients == 2 * parameters);
+  CHECK(answer.sparse.memory.optimizer == 12 * parameters);
+  const std::int64_t activations = answer.sparse.memory.tensors + answer.sparse.memory.copies + answer.sparse.memory.received;
+  CHECK(answer.sparse.memory.total() == activations + 16 * parameters);
+}
+
+TEST_CASE("a plan's parameters and optimizer state may be given, and inference has no state") {
+  PlanQuestion question;
+  question.setting.preset = "flux1-dev-4k";
+  question.setting.device = "h100";
+  question.window = {80, 80};
+  question.parameters = 12'000'000'000;
+  const PlanAnswer inference = study::plan(question, shared_context());
+  CHECK(inference.sparse.memory.weights == 24'000'000'000);
+  CHECK_FALSE(inference.sparse.memory.gradients);
+  CHECK_FALSE(inference.sparse.memory.optimizer);
+  question.use = study::AdviseUse::kTraining;
+  question.optimizer_bytes = 2;  // moments of 8 bits, no copy
+  CHECK(study::plan(question, shared_context()).dense.memory.optimizer == 24'000'000'000);
+  question.optimizer_bytes = -1;
+  CHECK_THROWS_AS(study::plan(question, shared_context()), InvalidParameter);
+  question.optimizer_bytes = 12;
+  question.parameters = 0;
+  CHECK_THROWS_AS(study::plan(question, shared_context()), InvalidParameter);
 }
 
 }  // namespace plan_models_test

@@ -58,7 +58,7 @@ TEST_CASE("count, search and advise tell one configuration's speedups alike, the
     question.kv_tile = problem.tiles.kv_tile;
     const study::CountAnswer counted = study::count(question, context);
     CHECK(*choice.speedup == *std::get<PassTime>(*counted.time).speedup);
-    CHECK(*choice.end_to_end_speedup == Approx(*counted.end_to_end_by_time));
+    CHECK(choice.end_to_end->speedup.value == Approx(*counted.end_to_end_by_time));
     // 15 of 50 steps stay dense, .607 of a step is attention.
     CHECK(*counted.end_to_end_by_time ==
           Approx(1 / (1 - 0.607 + 0.607 * (15 / 50.0 + 35 / 50.0 / *choice.speedup))));

@@ -26,6 +26,11 @@ enum class EmitKind {
                                   const TilingProblem* backward, const study::Context& context,
                                   const study::CountAnswer* padded = nullptr);
 
+/// NATTEN's Python call alone, in one line, of these tensors.
+[[nodiscard]] std::string emitted_call(const study::Setting& setting, const TilingProblem& forward,
+                                       const TilingProblem* backward, const study::Context& context,
+                                       const NattenTensors& tensors);
+
 /// What runs a count on the backend that was chosen. If that lacks the count's tiles, NATTEN's rules refuse them.
 [[nodiscard]] std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study::Context& context);
 

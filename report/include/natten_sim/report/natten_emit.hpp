@@ -9,13 +9,18 @@ namespace natten_sim::report {
 /// Text that runs a configuration: pure functions, printed as they are. All of them throw InvalidParameter
 /// for a call that NATTEN refuses, except the FlexAttention script, which needs no NATTEN.
 
-/// The Python call, `natten.na2d(query, key, value, kernel_size=(8, 8), ..)`, in one line. Arguments that
-/// equal NATTEN's defaults are left out, but for the window, stride, dilation and causal mask.
 /// `(8, 16)`, `(4096,)`, `(False, True)`.
 [[nodiscard]] std::string python_tuple(const Extents& values);
 [[nodiscard]] std::string python_tuple(const PerAxis<bool>& values);
 
-[[nodiscard]] std::string natten_python(const NattenRules& rules, const NattenCall& call);
+/// Python of the tensors that a call is given.
+struct NattenTensors {
+  std::string query = "query", key = "key", value = "value";
+};
+
+/// The Python call, `natten.na2d(query, key, value, kernel_size=(8, 8), ..)`, in one line. Arguments that
+/// equal NATTEN's defaults are left out, but for the window, stride, dilation and causal mask.
+[[nodiscard]] std::string natten_python(const NattenRules& rules, const NattenCall& call, const NattenTensors& tensors = {});
 
 /// What NATTEN does with the call, in one or two sentences: the kernel, its tiles, the dense path, the second
 /// pass for additional keys.

@@ -25,7 +25,15 @@ namespace natten_sim::report {
 /// The launches of each layer, the calls of their windows, and what all of them take and keep.
 [[nodiscard]] std::string recall_choice_text(const study::SearchAnswer& answer, const study::Context& context);
 /// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`,
-/// `heads`, `candidate`, `recall`, `total_ms`, `natten_call` (null for dense attention).
+/// `heads`, `kv_heads`, `candidate`, `recall`, `total_ms` and `natten_call`, which is launch_python().
 [[nodiscard]] Json recall_choice_result(const study::SearchAnswer& answer, const study::Context& context);
+
+/// One launch of a choice, of these heads alone, in one line:
+///
+///     output[..., 0:3, :] = natten.na3d(query[..., 0:3, :], key[..., 0:3, :], value[..., 0:3, :], kernel_size=..)
+[[nodiscard]] std::string launch_python(const study::SearchAnswer& answer, const study::RecallLaunch& launch,
+                                        const study::Context& context);
+/// All launches of a choice as a Python function of the layer's number and its tensors.
+[[nodiscard]] std::string launches_python(const study::SearchAnswer& answer, const study::Context& context);
 
 }  // namespace natten_sim::report

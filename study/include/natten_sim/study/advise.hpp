@@ -7,6 +7,7 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/model_share.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
@@ -43,7 +44,7 @@ struct AdviceChoice {
                                              ///< with cyclic axes `padded` is what NATTEN runs in its place
   double total_ms = 0;                       ///< of the passes asked for
   std::optional<double> speedup;             ///< of these passes, over the dense kernel's
-  std::optional<double> end_to_end_speedup;  ///< of inference, when attention's share is known
+  std::optional<EndToEndGain> end_to_end;    ///< when attention's share of the model is known, or estimated
   std::int64_t tile_memory_bytes = 0;        ///< copies in tiles that live beside the tensors (forward)
 };
 

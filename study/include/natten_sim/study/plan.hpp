@@ -9,6 +9,7 @@
 #include <natten_sim/models/tiles/axis_split.hpp>
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/model_share.hpp>
 
 namespace natten_sim::study {
 
@@ -22,6 +23,12 @@ enum class GpuSplit {
 /// Most layers, passes, GPUs and samples.
 inline constexpr std::int64_t kMostOfPlan = 1'000'000'000;
 
+/// Adam in mixed precision: two moments and a copy of the parameter in fp32.
+inline constexpr std::int64_t kAdamBytes = 12;
+/// Most parameters of a model, and bytes of state of each.
+inline constexpr std::int64_t kMostParameters = 1'000'000'000'000'000;
+inline constexpr std::int64_t kMostOptimizerBytes = 1024;
+
 /// What does a whole model cost?
 struct PlanQuestion {
   Setting setting;  ///< of one attention; its device is needed, its batch is what a GPU group works on at once
@@ -30,6 +37,8 @@ struct PlanQuestion {
   std::optional<std::int64_t> layers;      ///< that run this attention; none: the preset's, or 1
   std::optional<std::int64_t> passes;      ///< of the model a step; none: the preset's, or 1; one in training
   std::optional<double> rest_flops;        ///< of all but attention, a pass; none: by the share, else the preset's
+  std::optional<std::int64_t> parameters;  ///< of the model; none: the layers' weights of the preset
+  std::int64_t optimizer_bytes = kAdamBytes;  ///< of optimizer state a parameter, in training
   AdviseUse use = AdviseUse::kInference;
   std::int64_t samples = 1;                ///< videos to make, or samples of an epoch
   std::int64_t gpus = 1;
@@ -37,20 +46,18 @@ struct PlanQuestion {
   std::optional<double> dollars_per_hour;  ///< of one GPU
 };
 
-/// A part of the time outside attention, in training over inference: backward multiplies twice what forward does.
-inline constexpr double kTrainingRest = 3;
-
-/// What the time of everything but attention rests on.
-enum class RestBasis { kShare, kFlops, kUnknown };
-
 /// Bytes on the busiest GPU.
 struct PlanMemory {
   std::int64_t tensors = 0;   ///< Q, K, V and O of one layer; in training of all, with dQ, dK, dV and dO of one
   std::int64_t copies = 0;    ///< in tiles, of one layer
   std::int64_t received = 0;  ///< K and V of other GPUs, of one layer
-  std::optional<std::int64_t> weights;  ///< of the layers, whole on each GPU; none: not known
+  /// Of the model's parameters, whole on each GPU; none: their number is not known. In training each has a gradient of
+  /// the weights' type, and the optimizer's state.
+  std::optional<std::int64_t> weights, gradients, optimizer;
 
-  [[nodiscard]] std::int64_t total() const noexcept { return tensors + copies + received + weights.value_or(0); }
+  [[nodiscard]] std::int64_t total() const noexcept {
+    return tensors + copies + received + weights.value_or(0) + gradients.value_or(0) + optimizer.value_or(0);
+  }
 };
 
 /// The model with one attention in all its layers.
@@ -87,16 +94,6 @@ struct PlanAnswer {
 /// @throws InvalidParameter, UnknownName when the question makes no sense, or nothing is timed there.
 [[nodiscard]] PlanAnswer plan(const PlanQuestion& question, const Context& context);
 
-/// Attention's part of the time of a dense pass of a preset, 0..1.
-struct PresetShare {
-  Bounded share;
-  RestBasis basis = RestBasis::kShare;  ///< kShare: published, so that all three are equal; or kFlops
-};
-
-/// Published, or as plan() takes it: FLOPs of dense attention against those of everything else, which take
-/// ModelShapes::rest_cost times as long. None: a preset without a share and without a shape, as a file may have.
-[[nodiscard]] std::optional<PresetShare> attention_share_of(const Preset& preset, const ModelShapes& shapes);
-
 template <typename Members>
 void describe(Members& members, const PlanQuestion&) {
   using Q = PlanQuestion;
@@ -118,6 +115,13 @@ void describe(Members& members, const PlanQuestion&) {
                .interval = {1, 1e24},
                .accepted = "FLOPs in 1..1e24",
                .echo = Echo::kWhenSet});
+  members.add("parameters", &Q::parameters,
+              {.help = "Parameters of the model, for its memory [the layers' of the preset]",
+               .range = {1, kMostParameters},
+               .echo = Echo::kWhenSet});
+  members.add("optimizer_bytes", &Q::optimizer_bytes,
+              {.help = "Bytes of optimizer state per parameter in training; Adam with an fp32 copy has 12 [default]",
+               .range = {0, kMostOptimizerBytes}});
   members.add("for", &Q::use, {.value = "USE", .help = "inference: videos; training: an epoch [default]"});
   members.add("samples", &Q::samples,
               {.help = "Videos to make, or samples of an epoch [default]", .range = kCounts});
@@ -146,14 +150,6 @@ struct NamesOf<study::GpuSplit> {
   static constexpr const char* kConcept = "parallel";
   static constexpr Name<Split> kTable[] = {
       {Split::kHeads, "heads"}, {Split::kSequence, "sequence"}, {Split::kRing, "ring"}};
-};
-
-template <>
-struct NamesOf<study::RestBasis> {
-  using Basis = study::RestBasis;
-  static constexpr const char* kConcept = "rest";
-  static constexpr Name<Basis> kTable[] = {
-      {Basis::kShare, "attention-share"}, {Basis::kFlops, "flops"}, {Basis::kUnknown, "unknown"}};
 };
 
 }  // namespace natten_sim

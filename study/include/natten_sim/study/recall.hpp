@@ -8,6 +8,7 @@
 
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/io/offset_tables.hpp>
 #include <natten_sim/search/windows/recall.hpp>
 #include <natten_sim/study/context.hpp>
 #include <natten_sim/study/describe/members.hpp>
@@ -45,6 +46,9 @@ struct MaskRecalls {
 /// @throws InvalidParameter naming `recall` for a file that cannot be read; MalformedData.
 [[nodiscard]] MaskRecalls recalls_of(const std::string& table, const Extents& layout,
                                      std::span<const NeighborhoodMask> masks, const Context& context);
+/// Of tables that nobody has read from yet.
+[[nodiscard]] MaskRecalls recalls_of(OffsetTables tables, const Extents& layout, std::span<const NeighborhoodMask> masks,
+                                     const Context& context);
 
 /// KV heads that a launch of some of a layer's heads, ascending, is given: those of the heads, if each of them serves as
 /// many of the heads as the others, as grouped heads must; else one for each head.

@@ -44,6 +44,9 @@ struct CutlassAxis {
 };
 [[nodiscard]] CutlassAxis cutlass_axis(const AxisMask& axis, const AxisTiles& tiles, Walk pass);
 
+/// Of each axis: CTAs over walked tiles, 1 forward.
+[[nodiscard]] PerAxis<double> cta_shares(const CutlassLaunch& launch);
+
 /// `sms` stays 1.
 [[nodiscard]] CtaSpread cutlass_spread(const CutlassLaunch& launch);
 

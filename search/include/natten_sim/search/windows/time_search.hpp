@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/search/windows/distinct.hpp>
 
 namespace natten_sim {
@@ -29,6 +31,9 @@ struct TimedPass {
   /// CTAs of a launch that `exact_ms` runs one by one; of more it takes no less than their mean load.
   double most_simulated = 0;
   double added_ms = 0;  ///< what windows and strides do not change: copies into tiles, additional keys
+  /// Of cutlass-fna: its CTAs as if all were alike, and of each axis the CTAs over the walked tiles.
+  std::optional<CtaSpread> spread = {};
+  PerAxis<double> cta_shares = {};
 };
 
 /// What a tile choice of the space takes.

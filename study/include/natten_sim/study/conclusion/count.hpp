@@ -13,8 +13,8 @@ namespace natten_sim::study {
 ///     if (end.change) end.change->gain;  // 1.2: a fifth faster with end.change->tiles
 
 /// kTiles: another tile pair of the backend in a pass or both, the same attention. kStride: another stride, so that queries
-/// share windows, maybe with other tiles; kWindow: half the window on every axis, and what more costs nothing. Those
-/// two change the model.
+/// share windows, maybe with other tiles; kWindow: half the window on every axis or more, so that no window between it
+/// and the question's is as fast with more context. Those two change the model.
 enum class CountLever { kTiles, kStride, kWindow };
 
 struct CountChange {
