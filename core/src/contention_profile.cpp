@@ -49,6 +49,7 @@ ContentionProfile contention_profile(const Device& device) {
   profile.l2_bytes = *shared_l2_bytes(device.l2);
   profile.warps_per_sm = atomics.warps_per_sm;
   profile.round_trip_ns = atomics.round_trip_cycles / clock_hz * 1e9;
+  profile.cycle_ns = 1 / (static_cast<double>(profile.sms) * clock_hz * 1e-9);
   profile.issue_bare_ns =
       atomics.bare_instructions / kSchedulers / static_cast<double>(profile.sms) / (clock_hz * 1e-9);
   profile.l2_sector_ratio = atomics.l2_sector_ratio;

@@ -165,6 +165,23 @@ PreReductionCosts measured_pre_reduction() {
           fields.number("sort_ns")};
 }
 
+const std::map<std::string, BlindScore>& remedy_scores() {
+  static const std::map<std::string, BlindScore> scores = [] {
+    std::map<std::string, BlindScore> read;
+    const Json document = parse_contention();
+    for (const Json& entry : document["remedy_scores"]) {
+      const StrictObject fields(entry, kContentionFile,
+                                {"remedy", "device", "suite", "path", "points", "median_ratio",
+                                 "interval_ratio", "worst_ratio"});
+      read[fields.text("remedy")] = {fields.text("device"), fields.integer("points"),
+                                     fields.number("median_ratio"), fields.number("interval_ratio"),
+                                     fields.number("worst_ratio")};
+    }
+    return read;
+  }();
+  return scores;
+}
+
 std::string_view published_msda_figures() { return embedded::msda_paper; }
 
 }  // namespace natten_sim

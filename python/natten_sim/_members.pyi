@@ -1068,6 +1068,7 @@ class ScatterMembers:
     sent_sectors: Final[float]
     streamed_bytes: Final[float]
     warp_instructions: Final[int]
+    releases: Final[tuple[OperatorRelease, ...]]
     calibration: Final[Calibration]
 
 class ScatterSectors(Record):
@@ -1079,6 +1080,25 @@ class Remedy(Record):
     time_ns: Final[float]
     extra_bytes: Final[int]
     bound: Final[str]
+    effort: Final[str]
+    construct: Final[str | None]
+    low_ns: Final[float | None]
+    high_ns: Final[float | None]
+    judged_runs: Final[int]
+    median_ratio: Final[float | None]
+    worst_ratio: Final[float | None]
+
+class OperatorRelease(Record):
+    operator: Final[str]
+    release: Final[str]
+    construct: Final[str]
+    path: Final[str]
+    instruction: Final[str]
+    time_ns: Final[float]
+    low_ns: Final[float | None]
+    high_ns: Final[float | None]
+    condition: Final[str | None]
+    source: Final[str]
 
 class L2Sectors(Record):
     atom: Final[int]

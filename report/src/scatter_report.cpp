@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -61,15 +62,71 @@ std::string bounds_text(const ContentionPrediction& p) {
              time_text(p.dram_ns), time_text(p.launch_ns));
 }
 
+std::string range_text(const std::optional<TimeInterval>& interval) {
+  if (!interval) return "not judged";
+  return time_text(interval->least_ns) + " to " + time_text(interval->most_ns);
+}
+
+/// A row a release, each against the first, and where rows hold that do not always.
+std::string releases_text(const std::vector<study::ReleaseCost>& releases) {
+  std::vector<std::vector<std::string>> rows = {
+      {"release", "adds by", "time", "nine of ten within", "speedup", "instruction"}};
+  std::string conditions;
+  for (const study::ReleaseCost& cost : releases) {
+    rows.push_back({cost.release.release, *cost.release.construct, time_text(cost.prediction.time_ns),
+                    range_text(cost.interval),
+                    fmt::format("{:.2f}x", releases.front().prediction.time_ns / cost.prediction.time_ns),
+                    cost.instruction});
+    if (!cost.release.condition.empty())
+      conditions += wrapped_text(cost.release.release + ": " + cost.release.condition + ".");
+  }
+  return releases.front().release.operator_name + " by release\n" + text_table(rows, LastColumn::kLeft) + conditions;
+}
+
+const char* asked_of(RemedyEffort effort) {
+  switch (effort) {
+    case RemedyEffort::kNone:
+      return "nothing";
+    case RemedyEffort::kArgument:
+      return "another argument";
+    case RemedyEffort::kOperator:
+      return "another operator";
+    case RemedyEffort::kBuffer:
+      return "a buffer";
+    case RemedyEffort::kInstruction:
+      return "your own kernel";
+    case RemedyEffort::kKernel:
+      return "another algorithm";
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies) {
   std::vector<Json> rows;
   for (const Remedy& remedy : remedies) {
-    rows.push_back({{"name", remedy.name},
-                    {"time_ns", remedy.time_ns},
-                    {"extra_bytes", remedy.extra_bytes},
-                    {"bound", to_string(remedy.bound)}});
+    Json row = {{"name", remedy.name},
+                {"time_ns", remedy.time_ns},
+                {"extra_bytes", remedy.extra_bytes},
+                {"bound", to_string(remedy.bound)},
+                {"effort", to_string(remedy.effort)},
+                {"construct", remedy.construct ? Json(*remedy.construct) : Json()},
+                {"low_ns", nullptr},
+                {"high_ns", nullptr},
+                {"judged_runs", 0},
+                {"median_ratio", nullptr},
+                {"worst_ratio", nullptr}};
+    if (remedy.interval) {
+      row["low_ns"] = remedy.interval->least_ns;
+      row["high_ns"] = remedy.interval->most_ns;
+    }
+    if (remedy.blind) {
+      row["judged_runs"] = remedy.blind->points;
+      row["median_ratio"] = remedy.blind->median_ratio;
+      row["worst_ratio"] = remedy.blind->worst_ratio;
+    }
+    rows.push_back(std::move(row));
   }
   return rows;
 }
@@ -108,6 +165,33 @@ Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile
   return fields;
 }
 
+namespace {
+
+std::vector<Json> release_rows(const std::vector<study::ReleaseCost>& releases) {
+  std::vector<Json> rows;
+  for (const study::ReleaseCost& cost : releases) {
+    rows.push_back({{"operator", cost.release.operator_name},
+                    {"release", cost.release.release},
+                    {"construct", *cost.release.construct},
+                    {"path", to_string(cost.path)},
+                    {"instruction", cost.instruction},
+                    {"time_ns", cost.prediction.time_ns},
+                    {"low_ns", cost.interval ? Json(cost.interval->least_ns) : Json()},
+                    {"high_ns", cost.interval ? Json(cost.interval->most_ns) : Json()},
+                    {"condition", cost.release.condition.empty() ? Json() : Json(cost.release.condition)},
+                    {"source", cost.release.source}});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::string scatter_csv(const study::ScatterAnswer& answer) {
+  const std::vector<Json> rows =
+      answer.releases.empty() ? remedy_rows(*answer.cost.remedies) : release_rows(answer.releases);
+  return csv_table(rows.front(), rows);
+}
+
 Json scatter_fields(const study::ScatterAnswer& answer) {
   Json fields = scatter_cost_fields(answer.cost, answer.profile);
   const ScatterLoad& load = answer.cost.load;
@@ -117,6 +201,7 @@ Json scatter_fields(const study::ScatterAnswer& answer) {
   fields["sent_sectors"] = load.sent_sectors.value_or(0);
   fields["streamed_bytes"] = load.streamed_bytes;
   fields["warp_instructions"] = warp_instructions(load);
+  if (!answer.releases.empty()) fields["releases"] = release_rows(answer.releases);
   if (answer.calibration) fields["calibration"] = calibration_fields(*answer.calibration);
   return fields;
 }
@@ -144,6 +229,7 @@ std::string scatter_text(const study::ScatterAnswer& answer) {
                         grouped(p.cas_retries), 100 * p.changing_share);
   }
   if (answer.cost.remedies) text += "\n" + remedies_text(*answer.cost.remedies);
+  if (!answer.releases.empty()) text += "\n" + releases_text(answer.releases);
   return text;
 }
 
@@ -165,11 +251,13 @@ std::string scatter_title(const study::ScatterAnswer& answer) {
 std::string remedies_text(const std::vector<Remedy>& remedies) {
   const auto as_is =
       std::find_if(remedies.begin(), remedies.end(), [](const Remedy& r) { return r.name == kAsIs; });
-  std::vector<std::vector<std::string>> rows = {{"remedy", "time", "speedup", "extra memory", "bound"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"remedy", "time", "nine of ten within", "speedup", "extra memory", "asks for", "bound"}};
   for (const Remedy& remedy : remedies) {
-    rows.push_back({remedy.name, time_text(remedy.time_ns),
+    rows.push_back({remedy.name, time_text(remedy.time_ns), range_text(remedy.interval),
                     fmt::format("{:.2f}x", as_is->time_ns / remedy.time_ns),
-                    bytes_text(static_cast<double>(remedy.extra_bytes)), to_string(remedy.bound)});
+                    bytes_text(static_cast<double>(remedy.extra_bytes)), asked_of(remedy.effort),
+                    to_string(remedy.bound)});
   }
   return text_table(rows, LastColumn::kLeft);
 }

@@ -54,6 +54,7 @@ TEST_CASE("the echoed input of atomics alone reproduces the run") {
   const Json input = Json::parse(first.out)["input"];
   std::string line = "atomics --json";
   for (const auto& [key, value] : input.items()) {
+    if (value.is_array() && value.empty()) continue;  // no release to compare
     std::string flag = key;
     std::replace(flag.begin(), flag.end(), '_', '-');
     line += " --" + flag + " " + (value.is_string() ? value.get<std::string>() : value.dump());

@@ -120,6 +120,8 @@ TEST_CASE("options of a conclusion are options, and taking them gains what it sa
   };
   gained("count --preset hunyuan-video -w 18 24 24 --device h200", "/time_ms/total"_json_pointer);
   gained("reuse -i 131072 -d 64 --device h200", "/dram_read_bytes"_json_pointer);
+  for (const char* rows : {"zipf:1.5 --width 200", "hot:3", "zipf:1 --dtype fp16 --width 40"})
+    gained("atomics --distribution " + std::string(rows), "/time_ns"_json_pointer);
 }
 
 TEST_CASE("what a count's advice gains end to end is what asking again says") {

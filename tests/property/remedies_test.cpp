@@ -8,7 +8,6 @@
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/contention_data.hpp>
-#include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/models/scatter/remedies.hpp>
 
 #include "catch.hpp"
@@ -62,8 +61,7 @@ TEST_CASE(
   load.type = Dtype::kBf16;
   load.path = InstructionPath::kCas;
   const auto decide = [&] {
-    return compare_remedies(load, 704480, profile_of("a100-40gb"), builtin_lowerings(), "sm80",
-                            costs_of("a100-40gb"));
+    return compare_remedies(load, 704480, profile_of("a100-40gb"), {}, costs_of("a100-40gb"));
   };
   const auto mild = decide();
   for (const char* loser : {"warp-pre-reduction", "block-pre-reduction", "sort-pre-reduction"})
@@ -95,8 +93,7 @@ TEST_CASE("pre-reduction also ends the retries of updates that come close togeth
   load.path = InstructionPath::kCas;
   const auto remedies = [&](double close_updates) {
     load.close_updates = close_updates;
-    return compare_remedies(load, 100000, profile_of("a100-40gb"), builtin_lowerings(), "sm80",
-                            costs_of("a100-40gb"));
+    return compare_remedies(load, 100000, profile_of("a100-40gb"), {}, costs_of("a100-40gb"));
   };
   const auto apart = remedies(0), close = remedies(1000);
   CHECK(time_of(close, "as-is") > 10 * time_of(apart, "as-is"));
@@ -129,7 +126,7 @@ TEST_CASE("a sort costs its launches, its updates, and the blocks of the hottest
   load.width = 64;
   load.rows_touched = 10;
   const auto sort_ns = [&] {
-    return time_of(compare_remedies(load, 1000, round_costs(), builtin_lowerings(), "sm90", costs_of("h200")),
+    return time_of(compare_remedies(load, 1000, round_costs(), {}, costs_of("h200")),
                    "sort-pre-reduction");
   };
   // Two warps a row: 6,400 updates of 3 + 2 * 2 ns, ten rows of 2 * 5 ns. The hottest row fills 100 blocks of
@@ -141,7 +138,7 @@ TEST_CASE("a sort costs its launches, its updates, and the blocks of the hottest
 
 TEST_CASE("sorting nothing costs what nothing costs") {
   const auto remedies = compare_remedies(one_row(0, Dtype::kBf16, InstructionPath::kCas), 1000, round_costs(),
-                                         builtin_lowerings(), "sm90", costs_of("h200"));
+                                         {}, costs_of("h200"));
   CHECK(time_of(remedies, "sort-pre-reduction") == time_of(remedies, "as-is"));
 }
 
@@ -153,7 +150,7 @@ TEST_CASE("private copies begin from zero, and do not part rows that are visited
   load.prior_runs = 13;
   const auto private_ns = [&](std::int64_t turn_rows) {
     load.turn_rows = turn_rows;
-    return time_of(compare_remedies(load, 1000, round_costs(), builtin_lowerings(), "sm90", costs_of("h200")),
+    return time_of(compare_remedies(load, 1000, round_costs(), {}, costs_of("h200")),
                    "private-copies-8");
   };
   // A CTA has 512 elements, two updates: update u comes to copy u / 2 % 8, and row u % 64 to one copy always.
@@ -172,14 +169,11 @@ TEST_CASE("remedies state their memory") {
   load.width = 256;
   std::map<std::string, std::int64_t> bytes;
   for (const Remedy& remedy :
-       compare_remedies(load, 1000, profile_of("h200"), builtin_lowerings(), "sm90", costs_of("h200")))
+       compare_remedies(load, 1000, profile_of("h200"), {}, costs_of("h200")))
     bytes[remedy.name] = remedy.extra_bytes;
   const std::map<std::string, std::int64_t> expected = {
       {"as-is", 0},
       {"fp32-accumulator", 1000 * 256 * 4},
-      {"packed-x2", 0},
-      {"vector", 0},
-      {"relaxed-ordering", 0},
       {"warp-pre-reduction", 0},
       {"block-pre-reduction", 0},
       {"sort-pre-reduction",

@@ -66,8 +66,7 @@ AnswerBody render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
     return JsonAnswer("atomics", options_of<ScatterQuestion>().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
-  const std::vector<Json> rows = report::remedy_rows(*answer.cost.remedies);
-  return report::csv_table(rows.front(), rows);
+  return report::scatter_csv(answer);
 }
 
 AnswerBody render(const AtomicsFlags& flags, const ScatterAnswer& answer) {

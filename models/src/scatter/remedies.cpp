@@ -89,15 +89,6 @@ double sorted_ns(const ScatterLoad& load, const RemedyCosts& costs) {
          static_cast<double>(load.rows_touched) * warps_a_row * costs.write_ns + joined * costs.join_ns;
 }
 
-/// The lowering of the remedy's construct, if the table has one for this architecture and type.
-const Lowering* lowering_of(const std::vector<Lowering>& table, std::string_view construct,
-                            std::string_view architecture, Dtype type) {
-  for (const Lowering& row : table) {
-    if (row.construct == construct && row.architecture == architecture && row.type == type) return &row;
-  }
-  return nullptr;
-}
-
 /// What all remedies are compared on.
 struct Comparison {
   const ScatterLoad& load;
@@ -111,9 +102,14 @@ struct Comparison {
     return profile.sweep && profile.sweep->remedies ? &*profile.sweep->remedies : nullptr;
   }
 
-  void add(std::string name, const ScatterLoad& changed, double extra_ns = 0, std::int64_t extra_bytes = 0) {
+  void add(std::string name, RemedyEffort effort, const ScatterLoad& changed, double extra_ns = 0,
+           std::int64_t extra_bytes = 0) {
     const ContentionPrediction prediction = predict_contention(changed, profile);
-    remedies.push_back({std::move(name), prediction.time_ns + extra_ns, extra_bytes, prediction.bound});
+    remedies.push_back({.name = std::move(name),
+                        .effort = effort,
+                        .time_ns = prediction.time_ns + extra_ns,
+                        .extra_bytes = extra_bytes,
+                        .bound = prediction.bound});
   }
 };
 
@@ -130,42 +126,15 @@ void add_fp32_accumulator(Comparison& comparison) {
   const double conversion =
       costs != nullptr ? bytes / costs->half_bytes_per_ns + 2 * costs->launch_ns
                        : bytes / comparison.profile.dram_bytes_per_ns + 2 * comparison.profile.launch_ns;
-  comparison.add("fp32-accumulator", wide, conversion,
+  comparison.add("fp32-accumulator", RemedyEffort::kBuffer, wide, conversion,
                  checked_multiply(comparison.elements, 4, "extra_bytes"));
-}
-
-/// Other instructions for the same additions, if the table has them.
-void add_instructions(const std::vector<Lowering>& table, std::string_view architecture,
-                      Comparison& comparison) {
-  struct Form {
-    const char* remedy;
-    const char* construct;
-  };
-  const Dtype type = comparison.load.type;
-  std::vector<Form> forms;
-  if (type == Dtype::kFp32) {
-    forms = {{"vector", "ptx-red-relaxed-v4-f32"}};
-  } else if (type == Dtype::kFp16) {
-    forms = {{"vector", "ptx-red-relaxed-v8-f16"}, {"packed-x2", "ptx-red-relaxed-f16x2"}};
-  } else {
-    forms = {{"vector", "ptx-red-relaxed-v8-bf16"}, {"packed-x2", "cuda-atomicadd-bfloat162"}};
-  }
-  forms.push_back({"relaxed-ordering", "triton-atomic-relaxed"});
-  for (const Form& form : forms) {
-    const Lowering* row = lowering_of(table, form.construct, architecture, type);
-    if (row == nullptr || comparison.load.width % row->vector_width != 0) continue;
-    ScatterLoad changed = comparison.load;
-    changed.path = row->path;
-    changed.vector_width = row->vector_width;
-    comparison.add(form.remedy, changed);
-  }
 }
 
 void add_pre_reductions(const PreReductionCosts& costs, Comparison& comparison) {
   const ScatterLoad& load = comparison.load;
   const double updated = static_cast<double>(load.updates) * static_cast<double>(load.width);
-  comparison.add("warp-pre-reduction", pre_reduced(load, kWarpGroup), updated * costs.warp_ns);
-  comparison.add("block-pre-reduction", pre_reduced(load, kBlockGroup), updated * costs.block_ns);
+  comparison.add("warp-pre-reduction", RemedyEffort::kKernel, pre_reduced(load, kWarpGroup), updated * costs.warp_ns);
+  comparison.add("block-pre-reduction", RemedyEffort::kKernel, pre_reduced(load, kBlockGroup), updated * costs.block_ns);
   const std::int64_t sorted_bytes =
       checked_add(checked_multiply(load.updates, 16, "extra_bytes"),
                   checked_multiply(checked_multiply(load.updates, load.width, "extra_bytes"),
@@ -175,11 +144,15 @@ void add_pre_reductions(const PreReductionCosts& costs, Comparison& comparison) 
     const double host_ns = comparison.profile.sweep->constants.host_launch_ns;
     const bool joins =
         static_cast<double>(load.max_multiplicity) / kSortedBlock * own->join_ns > sorted_ns(load, *own) / 2;
-    comparison.remedies.push_back({"sort-pre-reduction", sorted_ns(load, *own) + host_ns, sorted_bytes,
-                                   joins ? ContentionBound::kHottestAddress : ContentionBound::kIssue});
+    comparison.remedies.push_back(
+        {.name = "sort-pre-reduction",
+         .effort = RemedyEffort::kKernel,
+         .time_ns = sorted_ns(load, *own) + host_ns,
+         .extra_bytes = sorted_bytes,
+         .bound = joins ? ContentionBound::kHottestAddress : ContentionBound::kIssue});
     return;
   }
-  comparison.add("sort-pre-reduction", sorted(load), updated * costs.sort_ns, sorted_bytes);
+  comparison.add("sort-pre-reduction", RemedyEffort::kKernel, sorted(load), updated * costs.sort_ns, sorted_bytes);
 }
 
 void add_private_copies(Comparison& comparison) {
@@ -189,25 +162,41 @@ void add_private_copies(Comparison& comparison) {
   const double adding_up =
       costs != nullptr ? bytes / half_or_fp32_rate(*costs, comparison.load.type) + 2 * costs->launch_ns
                        : bytes / comparison.profile.dram_bytes_per_ns + 2 * comparison.profile.launch_ns;
-  comparison.add("private-copies-8", privatised(comparison.load), adding_up,
+  comparison.add("private-copies-8", RemedyEffort::kKernel, privatised(comparison.load), adding_up,
                  checked_multiply(comparison.destination, kCopies, "extra_bytes"));
+}
+
+/// Fastest first, and of equally fast ones the one that asks least.
+void rank(std::vector<Remedy>& remedies) {
+  std::stable_sort(remedies.begin(), remedies.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.time_ns < b.time_ns; });
+  for (auto first = remedies.begin(); first != remedies.end();) {
+    const double most = kEquallyFast * first->time_ns;
+    const auto last =
+        std::find_if(first, remedies.end(), [&](const Remedy& remedy) { return remedy.time_ns > most; });
+    std::stable_sort(first, last, [](const Remedy& a, const Remedy& b) { return a.effort < b.effort; });
+    first = last;
+  }
 }
 
 }  // namespace
 
 std::vector<Remedy> compare_remedies(const ScatterLoad& load, std::int64_t table_rows,
-                                     const ContentionProfile& profile, const std::vector<Lowering>& table,
-                                     std::string_view architecture, const PreReductionCosts& costs) {
+                                     const ContentionProfile& profile,
+                                     const std::vector<OtherConstruct>& others,
+                                     const PreReductionCosts& costs) {
   const std::int64_t elements = checked_multiply(table_rows, load.width, "table elements");
   Comparison comparison{load, elements, checked_multiply(elements, element_bytes(load.type), "extra_bytes"),
                         profile};
-  comparison.add(kAsIs, load);
+  comparison.add(kAsIs, RemedyEffort::kNone, load);
+  for (const OtherConstruct& other : others) {
+    comparison.add(other.remedy, other.effort, other.load);
+    comparison.remedies.back().construct = other.construct;
+  }
   if (load.type != Dtype::kFp32) add_fp32_accumulator(comparison);
-  add_instructions(table, architecture, comparison);
   add_pre_reductions(costs, comparison);
   add_private_copies(comparison);
-  std::stable_sort(comparison.remedies.begin(), comparison.remedies.end(),
-                   [](const Remedy& a, const Remedy& b) { return a.time_ns < b.time_ns; });
+  rank(comparison.remedies);
   return comparison.remedies;
 }
 

@@ -186,7 +186,8 @@ void add_reductions(const ScatterLoad& load, const SweepConstants& sweep, double
   const double sectors = load.slice_sectors.value_or(hot.updates * on_slice) * cut;
   const double twice = hot.updates * hot.share * cut_share(load);  // the next update is of the same row
   const double hot_ns =
-      std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns) + twice * sweep.cut_ns;
+      (std::max(hot.updates * sweep.same_sector_ns, sectors * sweep.sector_ns) + twice * sweep.cut_ns) *
+      static_cast<double>(lanes_per_word(load));
   prediction.hottest_address_ns = hot_ns;
   const double issued = stream_ns + sweep.hidden_ns;
   prediction.time_ns +=
@@ -204,7 +205,8 @@ double add_stream(const ScatterLoad& load, const ContentionProfile& profile,
   const double staying = staying_share(load, sweep);
   const double issue_ns = cas ? std::max(load.issue_ns.value_or(0), sweep.issue_cas_ns)
                               : load.issue_ns.value_or(sweep.issue_red_ns);
-  const double issue_warm = !cas ? sweep.warm_share : is_own(load) ? 0 : sweep.warm_cas_share;
+  double issue_warm = cas ? sweep.warm_cas_share : sweep.warm_share;
+  if (load.steady_issue || (cas && is_own(load))) issue_warm = 0;
   prediction.issue_ns = (1 - issue_warm * staying) * static_cast<double>(warp_instructions(load)) * issue_ns;
   prediction.dram_bytes = load.streamed_bytes + returning_bytes(load, sweep);
   prediction.dram_ns = (1 - sweep.warm_share * staying) * prediction.dram_bytes / sweep.dram_bytes_per_ns;
@@ -231,8 +233,8 @@ double most_hot_ns(const ScatterLoad& load, const ContentionProfile& profile) {
   const HotRows hot = hot_rows(load);
   const double lanes = static_cast<double>(lanes_per_word(load));
   if (load.path != InstructionPath::kCas)
-    return std::max(hot.updates * sweep.same_sector_ns,
-                    hot.updates * static_cast<double>(sectors_per_row(load)) * sweep.sector_ns);
+    return lanes * std::max(hot.updates * sweep.same_sector_ns,
+                            hot.updates * static_cast<double>(sectors_per_row(load)) * sweep.sector_ns);
   if (hot.updates <= 1) return 0;
   const double waiting = std::max(rows_in_flight(load, profile) / hot.rows, 1.0);
   const double retries =

@@ -1,4 +1,3 @@
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_picture.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/study/scatter.hpp>
@@ -73,8 +72,7 @@ void bind_scatter(nb::module_& module) {
                       const study::Context&) { return report::scatter_text(answer); },
            .csv =
                [](const ScatterAnswer& answer, const study::Context&, const Json&) {
-                 const std::vector<Json> remedies = report::remedy_rows(*answer.cost.remedies);
-                 return report::csv_table(remedies.front(), remedies);
+                 return report::scatter_csv(answer);
                },
            .pictures = scatter_pictures,
            .closing = [](const ScatterAnswer& answer, const study::Context&)

@@ -7,8 +7,6 @@
 namespace natten_sim::report {
 namespace {
 
-constexpr double kWorthARemedy = 1.02;
-
 std::string limit_of(const study::ScatterAnswer& answer) {
   const ContentionPrediction& prediction = answer.cost.prediction;
   if (2 * prediction.launch_ns > prediction.time_ns)
@@ -48,11 +46,15 @@ Closing closing_of(const study::ScatterAnswer& answer) {
   closing.certainty = certainty_of(answer.calibration);
   const Remedy& best = answer.cost.remedies->front();
   const double gain = answer.cost.prediction.time_ns / best.time_ns;
-  if (best.name == kAsIs || gain < kWorthARemedy) {
+  if (best.name == kAsIs) {
     closing.change = "no remedy is faster";
     return closing;
   }
   closing.change = "first take " + best.name;
+  if (best.construct) closing.options["construct"] = *best.construct;
+  if (best.blind)
+    closing.certainty += fmt::format("; {} was predicted for {} runs before they were timed, half within {:.2f}x",
+                                     best.name, best.blind->points, best.blind->median_ratio);
   closing.gain = gain;
   closing.gain_text = fmt::format("{}x faster, {} instead of {}", ratio_text(gain), time_text(best.time_ns),
                                   time_text(answer.cost.prediction.time_ns));

@@ -211,11 +211,18 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
   const double sms = static_cast<double>(profile.sms);
   load.resident_warps = setting.kernel.occupancy * profile.warps_per_sm * sms;
   load.warps_in_flight = std::min(profile.warps_in_flight * sms, *load.resident_warps);
+  predict_cost(traffic.collisions, {.addresses = setting.question.details.addresses}, setting.device, cost);
+  if (!setting.question.details.remedies) return cost;
+  std::vector<OtherConstruct> others;  // within the same kernel
+  for (const OtherLowering& other : other_lowerings(lowering, load.width)) {
+    if (other.effort == RemedyEffort::kOperator) continue;
+    ScatterLoad changed = load;
+    changed.path = other.lowering->path;
+    changed.vector_width = other.lowering->vector_width;
+    others.push_back({other.remedy, other.effort, other.lowering->construct, changed});
+  }
   const std::int64_t rows = config.batch * pixels_per_image(config) * config.heads;
-  predict_cost(
-      traffic.collisions, rows,
-      {.addresses = setting.question.details.addresses, .remedies = setting.question.details.remedies}, table,
-      setting.device, cost);
+  add_remedies(rows, others, setting.device, cost);
   return cost;
 }
 

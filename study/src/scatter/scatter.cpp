@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/lowering_data.hpp>
@@ -76,7 +77,8 @@ void choose_path(std::optional<InstructionPath> forced, const Lowering& lowering
       std::to_string(std::max(load.width / load.vector_width, std::int64_t{1}) * load.vector_width));
 }
 
-ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering) {
+/// The question's additions by a construct, before rows are counted.
+ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering, const ContentionProfile& profile) {
   ScatterLoad load;
   load.width = question.width;
   load.type = question.dtype;
@@ -86,7 +88,37 @@ ScatterLoad load_of(const ScatterQuestion& question, const Lowering& lowering) {
   if (const auto* distribution = std::get_if<IndexDistribution>(&question.source)) {
     if (const auto* hot = std::get_if<HotRows>(distribution)) load.turn_rows = hot->count;
   }
+  if (lowering.issue == IssueCost::kBare) load.issue_ns = profile.issue_bare_ns;
+  if (lowering.issue_cycles) {
+    load.issue_ns = *lowering.issue_cycles * profile.cycle_ns;
+    load.steady_issue = true;
+  }
   return load;
+}
+
+/// Fills in what depends on the rows.
+void count_into(const CollisionCount& collisions, const Lowering& lowering, ScatterLoad& load) {
+  describe_collisions(collisions, load);
+  const std::int64_t element = element_bytes(load.type);
+  load.sent_sectors = static_cast<double>(
+      sent_sectors(collisions, load.width * element, kWarpLanes * load.vector_width * element));
+  const double elements = static_cast<double>(load.updates) * static_cast<double>(load.width);
+  load.streamed_bytes =
+      elements * static_cast<double>(element) + index_bytes(lowering.index, load.updates, load.width);
+}
+
+/// The same additions by other constructs.
+std::vector<OtherConstruct> others_of(const ScatterQuestion& question, const Lowering& lowering,
+                                      const CollisionCount& collisions, const ContentionProfile& profile) {
+  ScatterQuestion free = question;
+  free.path.reset();
+  std::vector<OtherConstruct> others;
+  for (const OtherLowering& other : other_lowerings(lowering, question.width)) {
+    ScatterLoad load = load_of(free, *other.lowering, profile);
+    count_into(collisions, *other.lowering, load);
+    others.push_back({other.remedy, other.effort, other.lowering->construct, load});
+  }
+  return others;
 }
 
 /// The error of answers of this kind.
@@ -97,31 +129,66 @@ CalibrationError error_of(const ScatterAnswer& answer) {
   return calibration_error(profile, answer.cost.load, answer.cost.prediction, other);
 }
 
+/// The operator's row for a release. The operator is the first one that adds by the question's construct.
+const OperatorRelease& release_of(const std::string& construct, const std::string& release) {
+  const std::vector<OperatorRelease>& all = builtin_operators();
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&](const OperatorRelease& row) { return row.construct == construct; });
+  if (known == all.end())
+    throw InvalidParameter("compare", release, "left out: " + construct + " is no operator of a framework");
+  std::vector<std::string> releases;
+  for (const OperatorRelease& row : all) {
+    if (row.operator_name != known->operator_name) continue;
+    if (row.release == release) return row;
+    releases.push_back(row.release);
+  }
+  throw UnknownName("compare", release, closest_name(release, releases),
+                    joined(releases) + " of " + known->operator_name);
+}
+
+ReleaseCost cost_in(const std::string& release, const ScatterAnswer& answer, const ScatterDevice& device) {
+  ScatterQuestion question = answer.question;
+  question.path.reset();
+  ReleaseCost cost{.release = release_of(question.construct, release)};
+  question.construct = *cost.release.construct;
+  const Lowering& lowering =
+      find_lowering(builtin_lowerings(), question.construct, device.device->architecture, question.dtype);
+  ScatterAnswer other{.question = question, .profile = answer.profile};
+  other.cost.load = load_of(question, lowering, device.profile);
+  count_into(answer.collisions, lowering, other.cost.load);
+  predict_cost(answer.collisions, {}, device, other.cost);
+  cost.instruction = lowering.instruction;
+  cost.path = lowering.path;
+  cost.prediction = other.cost.prediction;
+  if (answer.question.details.calibration) cost.interval = error_of(other).interval;
+  return cost;
+}
+
 }  // namespace
 
 ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
-  const std::vector<Lowering>& table = builtin_lowerings();
   const ScatterDevice device = scatter_device(question.device, context);
   const Lowering& lowering =
-      find_lowering(table, question.construct, device.device->architecture, question.dtype);
+      find_lowering(builtin_lowerings(), question.construct, device.device->architecture, question.dtype);
   ScatterAnswer answer{.question = question, .profile = device.profile};
   answer.question.device = device.device->name;
   ScatterLoad& load = answer.cost.load;
-  load = load_of(question, lowering);
+  load = load_of(question, lowering, device.profile);
   if (load.path == lowering.path) answer.cost.instruction = lowering.instruction;
 
   answer.collisions = count_rows(question, context);
   answer.question.updates = answer.collisions.updates;
-  describe_collisions(answer.collisions, load);
-  const std::int64_t element = element_bytes(load.type);
-  load.sent_sectors = static_cast<double>(
-      sent_sectors(answer.collisions, load.width * element, kWarpLanes * load.vector_width * element));
-  const double elements = static_cast<double>(load.updates) * static_cast<double>(load.width);
-  load.streamed_bytes = elements * static_cast<double>(element_bytes(load.type)) +
-                        index_bytes(lowering.index, load.updates, load.width);
-  if (lowering.issue == IssueCost::kBare) load.issue_ns = device.profile.issue_bare_ns;
-  predict_cost(answer.collisions, question.rows, question.details, table, device, answer.cost);
-  if (question.details.calibration) answer.calibration = error_of(answer);
+  count_into(answer.collisions, lowering, load);
+  predict_cost(answer.collisions, question.details, device, answer.cost);
+  if (question.details.calibration) {
+    answer.calibration = error_of(answer);
+    answer.cost.interval = answer.calibration->interval;
+  }
+  if (question.details.remedies)
+    add_remedies(question.rows, others_of(question, lowering, answer.collisions, device.profile), device,
+                 answer.cost);
+  for (const std::string& release : question.compare)
+    answer.releases.push_back(cost_in(release, answer, device));
   return answer;
 }
 

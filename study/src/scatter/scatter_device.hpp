@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/contention_profile.hpp>
 #include <natten_sim/core/lowering.hpp>
@@ -23,9 +24,28 @@ struct ScatterDevice {
 /// Fills the load's members that come from the collisions.
 void describe_collisions(const CollisionCount& collisions, ScatterLoad& load);
 
-/// Fills in the prediction for `cost.load` and the wanted details. `rows` is the number of rows of the
-/// destination.
-void predict_cost(const CollisionCount& collisions, std::int64_t rows, const ScatterDetails& details,
-                  const std::vector<Lowering>& table, const ScatterDevice& device, ScatterCost& cost);
+/// What else adds the same rows: a remedy that is another row of the lowering table.
+struct OtherLowering {
+  const char* remedy;
+  RemedyEffort effort;
+  const Lowering* lowering;
+};
+
+/// Those that the table has for the architecture and type of `as_is`, without those that add more elements at
+/// once than divide `width`:
+/// - index-add: the framework's other operator, instead of torch-scatter-add;
+/// - relaxed-ordering: the same atomic with relaxed ordering, instead of triton-atomic-acq-rel. Elsewhere the
+///   order changes no instruction: a relaxed scalar addition of 16 bits is a compare-and-swap loop too;
+/// - packed-x2, vector: native packed and vector forms, in a kernel of your own.
+[[nodiscard]] std::vector<OtherLowering> other_lowerings(const Lowering& as_is, std::int64_t width);
+
+/// Fills in the prediction for `cost.load`, and the words if they are wanted.
+void predict_cost(const CollisionCount& collisions, const ScatterDetails& details, const ScatterDevice& device,
+                  ScatterCost& cost);
+
+/// Fills in the remedies of a predicted cost, with their scores and intervals. `rows` is the number of rows of
+/// the destination, `others` the same additions by other constructs.
+void add_remedies(std::int64_t rows, const std::vector<OtherConstruct>& others, const ScatterDevice& device,
+                  ScatterCost& cost);
 
 }  // namespace natten_sim::study

@@ -51,7 +51,7 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
   const double e = c.warm_bytes == 0 ? 0 : std::exp(-std::pow(load.streamed_bytes / c.warm_bytes, 2));
   double each = cas ? c.issue_cas_ns : c.issue_red_ns, saved = cas ? c.warm_cas_share : c.warm_share;
   if (own) each = cas ? std::max(each, *load.issue_ns) : *load.issue_ns;
-  if (own && cas) saved = 0;
+  if ((own && cas) || load.steady_issue) saved = 0;
   s.issue_ns = size.instructions * each * (1 - saved * e);
   s.dram_ns = s.dram_bytes / c.dram_bytes_per_ns * (1 - c.warm_share * e);
   s.stream_ns = std::max(s.issue_ns, s.dram_ns);
@@ -76,10 +76,12 @@ Swept swept_by_formula(const ScatterLoad& load, const ContentionProfile& profile
       s.hot_ns +=
           m * p * c.cut_ns *
           (1 - static_cast<double>(std::gcd(row_bytes, warp_bytes)) / static_cast<double>(warp_bytes));
+    // A pair of which one element is zero covers its neighbour's word.
+    s.hot_ns *= size.lanes;
     s.time_ns = s.launch_ns - c.hidden_ns +
                 std::pow(std::pow(s.stream_ns + c.hidden_ns, c.overlap) + std::pow(s.hot_ns, c.overlap),
                          1 / c.overlap);
-    s.most_hot_ns = std::max(m * c.same_sector_ns, m * size.sectors * c.sector_ns);
+    s.most_hot_ns = size.lanes * std::max(m * c.same_sector_ns, m * size.sectors * c.sector_ns);
     return s;
   }
   s.launch_ns += c.cas_launch_ns;

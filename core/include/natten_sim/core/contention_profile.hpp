@@ -91,6 +91,14 @@ struct RemedyCosts {
   double loop_rows = 1;  ///< rows that wait in a loop of one's own, over those of the swept operator
 };
 
+/// How far predictions of a remedy were off, which were frozen before its runs were timed. Ratios are the
+/// larger of predicted / timed and its inverse.
+struct BlindScore {
+  std::string device;
+  std::int64_t points = 0;
+  double median_ratio = 1, interval_ratio = 1, worst_ratio = 1;  ///< nine of ten lie within interval_ratio
+};
+
 /// Rows up to here are served by one slice of the L2 at a time.
 inline constexpr std::int64_t kServedRowBytes = 1024;
 
@@ -132,6 +140,7 @@ struct ContentionProfile : ContentionConstants {
   double l2_bytes = 0;         ///< capacity available to scattered data: that of one partition
   double warps_per_sm = 0;     ///< resident warps at full occupancy
   double round_trip_ns = 0;    ///< an L2 atomic seen from an idle SM
+  double cycle_ns = 0;         ///< a cycle of an SM, over all SMs
   double issue_bare_ns = 0;    ///< a warp-wide update in a user's kernel, over all SMs; not measured
   double l2_sector_ratio = 1;  ///< sectors that the L2 counts for each one that an SM sends
   std::optional<ContentionSweep> sweep;  ///< if there, `predict_contention` rests on it

@@ -49,9 +49,19 @@ struct Lowering {
   std::int64_t vector_width = 1;  ///< elements that one lane adds at once
   IndexLayout index = IndexLayout::kRow;
   IssueCost issue = IssueCost::kBare;
+  std::optional<double> issue_cycles;  ///< of an SM for a warp-wide update; none: the device's cost
   std::string instruction;
   std::string evidence;
   bool measured = false;
+};
+
+/// One row of data/operators.json: by which construct an operator of a framework adds, in one release.
+struct OperatorRelease {
+  std::string operator_name;             ///< torch.scatter_add
+  std::string release;                   ///< of the framework: 2.11, main
+  std::optional<std::string> construct;  ///< of the lowering table; none: it sorts, and adds without atomics
+  std::string source;
+  std::string condition;  ///< where the row holds; empty: always
 };
 
 /// Names of all constructs, each once, in the table's order.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +19,9 @@ namespace natten_sim {
 
 /// The costs on the device where they were measured; `scaled_costs` gives those of other devices.
 [[nodiscard]] PreReductionCosts measured_pre_reduction();
+
+/// Scores of predictions that were frozen before remedies were timed, by the remedy's name.
+[[nodiscard]] const std::map<std::string, BlindScore>& remedy_scores();
 
 /// Every table of the MSDA paper (data/msda-paper.json), as JSON.
 [[nodiscard]] std::string_view published_msda_figures();

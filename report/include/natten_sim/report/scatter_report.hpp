@@ -14,12 +14,14 @@ namespace natten_sim::report {
 ///     time                     580.3 ms   bound: hottest-address
 ///       hottest address        580.3 ms
 ///       ...
-///     remedy                   time  speedup  extra memory  bound
+///     remedy                   time  nine of ten within  speedup  extra memory  asks for  bound
 
 /// The `result` object; docs/cli-memory.md has the fields. Parts that the answer lacks are left out.
 [[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);
-/// One object a remedy, which is also a line of CSV.
+/// One object a remedy.
 [[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);
+/// A line a remedy, or a release where releases are compared.
+[[nodiscard]] std::string scatter_csv(const study::ScatterAnswer& answer);
 [[nodiscard]] std::string scatter_text(const study::ScatterAnswer& answer);
 
 /// A sentence if most additions do not change their word; empty if they do, or if the values vary.

@@ -74,6 +74,8 @@ struct ScatterQuestion {
   std::uint64_t seed = 0;                       ///< seed of the generated rows
   std::int64_t prior_runs = 2;  ///< equal runs that have added to the destination since it was zero
   UpdateValues values = UpdateValues::kNormal;
+  /// Releases of the framework, of the operator that adds by `construct`: what each would take.
+  std::vector<std::string> compare;
   ScatterDetails details;
 };
 
@@ -82,8 +84,18 @@ struct ScatterCost {
   ScatterLoad load;
   std::optional<std::string> instruction;  ///< from the lowering table; none if another path was forced
   ContentionPrediction prediction;
+  std::optional<TimeInterval> interval;         ///< of the time, where errors of its kind are known
   std::optional<std::int64_t> words;            ///< distinct 32-bit words that are updated
   std::optional<std::vector<Remedy>> remedies;  ///< fastest first
+};
+
+/// The same additions by the operator of one release.
+struct ReleaseCost {
+  OperatorRelease release;
+  std::string instruction;
+  InstructionPath path = InstructionPath::kRed;
+  ContentionPrediction prediction;
+  std::optional<TimeInterval> interval;  ///< where errors of its kind are known
 };
 
 struct ScatterAnswer {
@@ -91,6 +103,7 @@ struct ScatterAnswer {
   ContentionProfile profile;
   CollisionCount collisions;
   ScatterCost cost;
+  std::vector<ReleaseCost> releases;            ///< those to compare, in the question's order
   std::optional<CalibrationError> calibration;  ///< error of the device's constants
 };
 
@@ -145,6 +158,10 @@ void describe(Members& members, const ScatterQuestion&) {
               {.value = "KIND",
                .help = "Values that are added: normal, or constant (ones, which saturate half-precision sums) "
                        "[default]"});
+  members.add("compare", &Q::compare,
+              {.value = "RELEASE",
+               .help = "Also what the operator of the construct takes in these releases of its framework, such "
+                       "as 2.9 main (see list operators)"});
 }
 
 }  // namespace natten_sim::study

@@ -44,6 +44,7 @@ struct ScatterLoad {
       warps_in_flight;  ///< warps on the whole device that wait for an atomic; if absent, the profile's
   std::optional<double> resident_warps;  ///< on the whole device; if absent, those at full occupancy
   std::optional<double> issue_ns;  ///< cost of a warp instruction over all SMs; if absent, the profile's
+  bool steady_issue = false;       ///< issue_ns holds wherever operands lie: the kernel computes, and does not wait
 };
 
 enum class ContentionBound { kHottestAddress, kSliceThroughput, kIssue, kDram, kLaunch };

@@ -18,12 +18,13 @@ namespace natten_sim {
 /// and of a reduction's issue cost nothing, warm_cas_share * e of a compare-and-swap's, and (1 - e) cold_ns
 /// is added until the first operands come. A construct that reads one row number a row, not an element,
 /// issues its reductions no faster than all slices take them, and its compare-and-swaps as the operator does,
-/// wherever operands lie.
+/// wherever operands lie; so does one with `steady_issue`.
 ///
 /// *Reductions* (`red`, `atom`): the hottest row's slice takes sector_ns a sector, of all rows that it holds,
 /// whatever the instruction's width; two updates of a sector are same_sector_ns apart, and cut_ns is added
-/// where a warp instruction has the end of one update and the beginning of the next, of the same row. Slice
-/// and stream join as the `overlap`-norm of slice and hidden_ns + stream, less hidden_ns: the first
+/// where a warp instruction has the end of one update and the beginning of the next, of the same row. Two
+/// lanes that add one 16-bit element each, as pairs whose other element is zero, take twice as long on their
+/// word. Slice and stream join as the `overlap`-norm of slice and hidden_ns + stream, less hidden_ns: the first
 /// reductions are served while the launch is still under way.
 ///
 /// *Compare-and-swap*: sectors that fail are served one by one, cas_sector_ns each, all on the hottest row's
