@@ -164,7 +164,7 @@ CtaSpread cutlass_spread(const CutlassLaunch& launch) {
   for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis) {
     const CutlassAxis along = cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass);
     const double share = shares[axis];  // CTAs of several tiles differ less
-    spread.ctas *= share * static_cast<double>(along.count);
+    spread.ctas *= std::round(share * static_cast<double>(along.count));
     spread.longest *= 1 + (along.longest - 1) * share;
     if (launch.mask[axis].causal) spread.last *= std::max(1.0, 1 + (along.last - 1) * share);
     spread.alike *= std::max(1.0, along.alike * share);
