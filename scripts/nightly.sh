@@ -13,6 +13,7 @@ Without parts all of them, in this order; a part that fails does not keep later 
   nightly     the tests that are too long for every commit: ctest -C nightly -L nightly; where nvcc is, the
               machine code of all kernels
   soak        random cases of all property tests, round after round with new seeds
+  server      four clients ask a server whose workers are killed at random
   fuzz        mutated inputs for every fuzz target, with sanitizers; libFuzzer where clang is
   sanitizers  every test but those of whole installs, with address and undefined-behaviour sanitizers, and with
               those of integer conversions where clang is
@@ -38,13 +39,14 @@ Environment, with the values of a night (about 3 hours on two cores) and of a re
   SOAK_SECONDS         900          0   ends the soak sooner; 0: no limit
   FUZZ_SECONDS          60              for each target
   FUZZ_RUNS              0    1000000   inputs for each target; if positive, instead of FUZZ_SECONDS
+  SERVER_SECONDS       600       3600   of the server's clients
   SANITIZED_CASES      0.3          1   share of the random cases that tests with sanitizers draw
   MUTANTS               50        500   changed places, sampled
 USAGE
 }
 
-all_parts=(tests nightly soak fuzz sanitizers threads compilers kernels coverage packages mutants)
-stored_parts=(tests nightly soak fuzz sanitizers threads compilers coverage mutants)  # in docs/reliability/
+all_parts=(tests nightly soak server fuzz sanitizers threads compilers kernels coverage packages mutants)
+stored_parts=(tests nightly soak server fuzz sanitizers threads compilers coverage mutants)  # in docs/reliability/
 release=no anew=no given_seed='' parts=()
 while (($# > 0)); do
   case $1 in
@@ -83,6 +85,7 @@ SOAK_CASES=${SOAK_CASES-$([[ $release == yes ]] && echo 10000000 || echo 1000000
 SOAK_SECONDS=${SOAK_SECONDS-$([[ $release == yes ]] && echo 0 || echo 900)}
 FUZZ_SECONDS=${FUZZ_SECONDS-60}
 FUZZ_RUNS=${FUZZ_RUNS-$([[ $release == yes ]] && echo 1000000 || echo 0)}
+SERVER_SECONDS=${SERVER_SECONDS-$([[ $release == yes ]] && echo 3600 || echo 600)}
 SANITIZED_CASES=${SANITIZED_CASES-$([[ $release == yes ]] && echo 1 || echo 0.3)}
 MUTANTS=${MUTANTS-$([[ $release == yes ]] && echo 500 || echo 50)}
 
@@ -108,6 +111,7 @@ sizes_of() {  # part
   case $1 in
     soak) echo "$SOAK_CASES cases, $SOAK_SECONDS s" ;;
     fuzz) if ((FUZZ_RUNS > 0)); then echo "$FUZZ_RUNS inputs"; else echo "$FUZZ_SECONDS s"; fi ;;
+    server) echo "$SERVER_SECONDS s" ;;
     sanitizers) echo "$SANITIZED_CASES of the cases" ;;
     mutants) echo "$MUTANTS mutants" ;;
     *) echo '' ;;

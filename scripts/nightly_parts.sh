@@ -102,6 +102,14 @@ soak() {
   amount "$cases of $SOAK_CASES cases, seeds $seed to $((next - 1))"
 }
 
+server() {
+  need python3
+  release_build natten-sim
+  scripts/soak_server.py build/release/apps/natten-sim/natten-sim --seconds "$SERVER_SECONDS" --seed "$seed" >"$out/server.json"
+  cat "$out/server.json"
+  amount "$(python3 -c 'import json, sys; found = json.load(sys.stdin); print(found["good"], "good requests,", found["kills"], "workers killed")' <"$out/server.json")"
+}
+
 # One folder for the tests and the fuzz targets.
 sanitized=build/sanitized-g++
 if with_clang; then sanitized=build/sanitized-clang; fi

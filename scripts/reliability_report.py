@@ -5,7 +5,7 @@ usage: scripts/reliability_report.py PART                 prints the table of do
        scripts/reliability_report.py --store PART FOLDER  writes that file, from the logs that scripts/nightly.sh
                                                           left in FOLDER (build/nightly)
 
-PART is tests, nightly, sanitizers, threads, compilers, coverage, fuzz, soak or mutants. No figure of these tables is
+PART is tests, nightly, sanitizers, threads, compilers, coverage, fuzz, soak, server or mutants. No figure of these tables is
 typed: the document's blocks are what this prints, which a test compares.
 """
 import json
@@ -88,6 +88,10 @@ def store_soak(folder):
             "seconds": sum(map(int, (folder / "soak/seconds").read_text().split())), "rounds": len(rounds), "seed": int(logs[0].stem)}
 
 
+def store_server(folder):
+    return json.loads((folder / "server.json").read_text())
+
+
 def store_mutants(folder):
     rooms = {}
     for line in (folder / "mutants/list.jsonl").read_text().splitlines():
@@ -132,6 +136,15 @@ def show_soak(stored):
                  [[stored["properties"], stored["cases"], stored["fewest"], stored["seconds"], str(stored["seed"])]])
 
 
+def show_server(stored):
+    def memory(name):
+        return "{} to {}".format(*stored[name])
+    return table(["s", "good", "broken", "too long", "cancelled", "wrong or missing", "workers killed",
+                  "MiB of the program", "of its workers"],
+                 [[stored["seconds"], stored["good"], stored["broken"], stored["late"], stored["cancelled"], stored["wrong"],
+                   stored["kills"], memory("supervisor_mib"), memory("workers_mib")]])
+
+
 def show_mutants(stored):
     rows = []
     for room in stored["rooms"]:
@@ -150,6 +163,7 @@ PARTS = {
     "coverage": (store_coverage, show_coverage),
     "fuzz": (store_fuzz, show_fuzz),
     "soak": (store_soak, show_soak),
+    "server": (store_server, show_server),
     "mutants": (store_mutants, show_mutants),
 }
 

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/file_access.hpp>
 #include <natten_sim/io/files.hpp>
 
 namespace natten_sim {
@@ -16,7 +17,7 @@ ByteSource open_bytes(const std::string& parameter, const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw InvalidParameter(parameter, path, "a file, this is a directory");
-  const std::shared_ptr<std::FILE> file(std::fopen(path.c_str(), "rbe"), [](std::FILE* open) {
+  const std::shared_ptr<std::FILE> file(open_stream(parameter, path), [](std::FILE* open) {
     if (open != nullptr) std::fclose(open);
   });
   if (!file) throw InvalidParameter(parameter, path, std::string("a readable file: ") + std::strerror(errno));

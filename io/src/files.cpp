@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/file_access.hpp>
 #include <natten_sim/io/files.hpp>
 
 namespace natten_sim {
@@ -25,15 +26,9 @@ struct CloseUnlessStdin {
 
 }  // namespace
 
-void require_path(const std::string& parameter, const std::string& path) {
-  if (path.find('\0') != std::string::npos)
-    throw InvalidParameter(parameter, "'" + path + "'", "a path without NUL bytes");
-}
-
 std::string read_text(const std::string& parameter, const std::string& path, std::int64_t max_bytes) {
   require_path(parameter, path);
-  const std::unique_ptr<std::FILE, CloseUnlessStdin> file(path == "-" ? stdin
-                                                                      : std::fopen(path.c_str(), "rbe"));
+  const std::unique_ptr<std::FILE, CloseUnlessStdin> file(path == "-" ? stdin : open_stream(parameter, path));
   const auto fail = [&] {
     throw InvalidParameter(parameter, path, std::string("a readable file: ") + std::strerror(errno));
   };
@@ -51,6 +46,7 @@ std::string read_text(const std::string& parameter, const std::string& path, std
 }
 
 void make_folder(const std::string& parameter, const std::string& path) {
+  require_writable(parameter, path);
   require_path(parameter, path);
   std::error_code failed, unknown;
   fs::create_directories(path, failed);
@@ -60,6 +56,7 @@ void make_folder(const std::string& parameter, const std::string& path) {
 }
 
 ReplacedFile::ReplacedFile(std::string parameter, const std::string& path) {
+  require_writable(parameter, path);
   require_path(parameter, path);
   std::error_code unknown;
   if (fs::is_directory(path, unknown)) throw InvalidParameter(parameter, path, "a file, this is a folder");

@@ -113,6 +113,13 @@ void remove_leftovers(const std::string& folder) noexcept {
   }
 }
 
+GuardedPath::GuardedPath(std::string path) : path_(std::move(path)) { guard(path_); }
+
+GuardedPath::~GuardedPath() {
+  (void)::unlink(path_.c_str());
+  release(path_);
+}
+
 std::unique_ptr<TemporaryFile> TemporaryFile::create(const std::string& folder, const std::string& ending) {
   remove_leftovers_once(folder);
   const std::string path = (fs::path(folder) / random_name(ending)).string();

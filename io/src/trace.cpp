@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/file_access.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/trace.hpp>
 
@@ -74,7 +75,7 @@ void read_trace(const std::string& path, const std::function<void(const TraceAcc
       if (file != stdin) std::fclose(file);
     }
   };
-  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin : std::fopen(path.c_str(), "rb"));
+  const std::unique_ptr<std::FILE, Close> file(path == "-" ? stdin : open_stream("trace", path));
   if (!file) throw InvalidParameter("trace", path, std::string("a readable file: ") + std::strerror(errno));
   const auto size = path == "-" ? 0.0 : static_cast<double>(std::filesystem::file_size(path, unknown));
   std::string buffer(1 << 16, '\0');

@@ -1,5 +1,6 @@
 #include "fuzz/program.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -7,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <natten_sim/core/error.hpp>
@@ -41,27 +43,58 @@ std::vector<cli::Command> commands_that(Answers answers) {
   return commands;
 }
 
-/// Standard output and error lead nowhere while it lives.
-class Silence {
+/// Standard output and error lead elsewhere while it lives, and standard input is empty.
+class Redirected {
  public:
-  Silence() : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
+  Redirected(int out, int err) : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
     std::fflush(nullptr);
     const int nowhere = ::open("/dev/null", O_RDWR);
-    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nowhere, stream);
+    ::dup2(nowhere, STDIN_FILENO);
+    ::dup2(out < 0 ? nowhere : out, STDOUT_FILENO);
+    ::dup2(err < 0 ? nowhere : err, STDERR_FILENO);
     ::close(nowhere);
   }
-  ~Silence() {
+  ~Redirected() {
     std::fflush(nullptr);
     ::dup2(out_, STDOUT_FILENO);
     ::dup2(err_, STDERR_FILENO);
     ::close(out_);
     ::close(err_);
   }
-  Silence(const Silence&) = delete;
-  Silence& operator=(const Silence&) = delete;
+  Redirected(const Redirected&) = delete;
+  Redirected& operator=(const Redirected&) = delete;
 
  private:
   int out_, err_;
+};
+
+int call_program(std::vector<std::string> words, const std::vector<cli::Command>& commands) {
+  words.insert(words.begin(), "natten-sim");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  return cli::run_program(static_cast<int>(words.size()), argv.data(), commands);
+}
+
+/// A file in memory that is written, read and emptied again and again.
+class Captured {
+ public:
+  Captured() : file_(::memfd_create("printed", MFD_CLOEXEC)) {}
+  ~Captured() { ::close(file_); }
+  Captured(const Captured&) = delete;
+  Captured& operator=(const Captured&) = delete;
+
+  [[nodiscard]] int descriptor() const { return file_; }
+  std::string take() {
+    std::string text(static_cast<std::size_t>(std::max<off_t>(0, ::lseek(file_, 0, SEEK_END))), '\0');
+    const ssize_t got = ::pread(file_, text.data(), text.size(), 0);
+    require(got == static_cast<ssize_t>(text.size()), "what was printed is read");
+    require(::ftruncate(file_, 0) == 0 && ::lseek(file_, 0, SEEK_SET) == 0, "a file in memory is emptied");
+    return text;
+  }
+
+ private:
+  int file_;
 };
 
 }  // namespace
@@ -69,18 +102,26 @@ class Silence {
 int run_program(std::vector<std::string> words, Answers answers) {
   static const std::vector<cli::Command> kReadAll = commands_that(Answers::kNone);
   static const std::vector<cli::Command> kQuick = commands_that(Answers::kQuick);
-  words.insert(words.begin(), "natten-sim");
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
   int code = 0;
   {
-    const Silence silence;
-    code = cli::run_program(static_cast<int>(words.size()), argv.data(),
-                            answers == Answers::kNone ? kReadAll : kQuick);
+    const Redirected nowhere(-1, -1);
+    code = call_program(std::move(words), answers == Answers::kNone ? kReadAll : kQuick);
   }
   require(code == cli::kExitDone || code == cli::kExitBadInput, "the program is done or refuses its input");
   return code;
+}
+
+Printed printed_by_program(std::vector<std::string> words) {
+  static Captured out, err;
+  Printed printed;
+  {
+    const Redirected captured(out.descriptor(), err.descriptor());
+    printed.code = call_program(std::move(words), cli::commands());
+  }
+  printed.out = out.take();
+  printed.err = err.take();
+  require(printed.code == cli::kExitDone || printed.code == cli::kExitBadInput, "a question is answered or refused");
+  return printed;
 }
 
 ScratchFolder::ScratchFolder() : path_("/tmp/natten-sim-fuzz-XXXXXX") {

@@ -19,6 +19,15 @@ enum class Answers {
 /// any other is a bug
 int run_program(std::vector<std::string> words, Answers answers);
 
+/// What a run of the whole program printed.
+struct Printed {
+  int code = 0;
+  std::string out, err;
+};
+
+/// Runs the program, which answers, with these words and no standard input.
+[[nodiscard]] Printed printed_by_program(std::vector<std::string> words);
+
 [[nodiscard]] bool has_option(const cli::Command& command, const std::string& name);
 
 /// The current folder of this process, empty at first; removed at its end.

@@ -28,7 +28,7 @@ std::vector<std::string> names_with_json(const std::vector<Command>& commands) {
 bool is_of_each_answer(const OptionSpec& spec) {
   static const std::vector<std::string> kOfARun = {
       "svg",  "html", "report", "perfetto",   "pages",          "out",        "output",
-      "save", "csv",  "batch",  "with-input", "checkpoint", "profile-device", "max-memory", "max-time"};
+      "save", "script", "csv",  "batch",  "with-input", "checkpoint", "profile-device", "max-memory", "max-time"};
   const std::string name = spec.name();
   return !name.starts_with("emit-") && !name.starts_with("svg-") &&
          std::find(kOfARun.begin(), kOfARun.end(), name) == kOfARun.end();

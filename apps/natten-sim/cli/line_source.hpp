@@ -4,10 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json.hpp>
+
+#include "cli/line_buffer.hpp"
 
 namespace natten_sim::cli {
 
@@ -33,17 +34,11 @@ class LineSource {
 
  private:
   [[nodiscard]] InvalidParameter too_long() const;
-  void make_room();
   void fill();
-  void drop_byte_order_mark();
 
   std::string parameter_, path_;
   int file_;
-  std::vector<char> buffer_;
-  std::size_t begin_ = 0, searched_ = 0, end_ = 0;
-  bool done_ = false;
-  double passed_over_ = 0;   ///< bytes of the line that is being read, which is too long
-  bool was_too_long_ = false;  ///< the last line
+  LineBuffer buffer_;
   double size_ = 0, read_ = 0;
 };
 

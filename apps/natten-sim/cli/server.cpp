@@ -20,6 +20,7 @@ namespace {
 constexpr const char* kRequest = "request";
 /// Choices of columns that are kept, since a client repeats its own.
 constexpr std::size_t kMostColumnChoices = 64;
+constexpr std::size_t kLongestCancel = 4096;
 constexpr const char* kRequestKeys = "command, options, columns, id";
 
 bool is_one_integer(const LineMember& member) {
@@ -50,6 +51,33 @@ std::string without_spaces(std::string_view names) {
 std::string Server::refusal(const Error& error, const std::string& id) {
   const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
   return begin + "\"error\":" + json_text(error_fields(error)) + "}\n";
+}
+
+std::string Server::id_of(std::string_view line) {
+  try {
+    if (const std::optional<PlainRequest> plain = plain_request(line)) return plain->id;
+    const Json request = parse_unique_json(line, kRequest);
+    return request.is_object() && request.contains("id") ? json_text(request.at("id")) : "";
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+std::optional<CancelRequest> Server::cancel_of(std::string_view line) {
+  if (line.size() > kLongestCancel || line.find("\"cancel\"") == std::string_view::npos) return std::nullopt;
+  try {
+    const Json request = parse_unique_json(line, kRequest);
+    if (!request.is_object() || !request.contains("cancel") || request.contains("command")) return std::nullopt;
+    return CancelRequest{.cancelled = json_text(request.at("cancel")),
+                         .id = request.contains("id") ? json_text(request.at("id")) : ""};
+  } catch (const Error&) {
+    return std::nullopt;  // its answer says what is wrong with it
+  }
+}
+
+std::string Server::cancelled(const std::string& id, bool was_under_way) {
+  const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+  return begin + "\"cancelled\":" + (was_under_way ? "true" : "false") + "}\n";
 }
 
 bool Server::read_options(std::string_view object, PlainRequest& request) {
@@ -108,6 +136,8 @@ std::string Server::respond(std::string_view line) {
         return line_of(asked.answer(), plain->columns.empty() ? whole : columns->second, id);
       }
     }
+    // Here answers come one after the other: nothing is under way.
+    if (const std::optional<CancelRequest> cancel = cancel_of(line)) return cancelled(cancel->id, false);
     Json request = parse_unique_json(line, kRequest);
     if (!request.is_object())
       throw MalformedData(kRequest, "not an object", R"({"command": "count", "options": {..}, "id": 1})");

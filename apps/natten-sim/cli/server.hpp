@@ -14,6 +14,11 @@
 
 namespace natten_sim::cli {
 
+/// {"cancel": ID, "id": ANYTHING}: JSON texts, of the request that nobody waits for any more, and of this one.
+struct CancelRequest {
+  std::string cancelled, id;
+};
+
 /// Answers requests of other programs, one JSON object each:
 ///     {"command": "count", "options": {"input": [64], "window": [16]}, "id": 1}
 /// `serve` reads them from its standard input; the pages of the classroom call it in the browser.
@@ -30,6 +35,12 @@ class Server {
   [[nodiscard]] std::string respond(std::string_view line);
   /// The answer to a request that could not be read.
   [[nodiscard]] static std::string refusal(const Error& error, const std::string& id = "");
+  /// The `id` of a request, as JSON text; empty: it has none, or is no request.
+  [[nodiscard]] static std::string id_of(std::string_view line);
+  /// None: the line is no cancellation.
+  [[nodiscard]] static std::optional<CancelRequest> cancel_of(std::string_view line);
+  /// The answer to a cancellation.
+  [[nodiscard]] static std::string cancelled(const std::string& id, bool was_under_way);
 
  private:
   /// A request as programs write it: values that the scanner of lines reads without a tree.

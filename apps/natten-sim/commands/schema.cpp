@@ -128,6 +128,12 @@ Json request_schema(const Command& command) {
 std::string requests_text() {
   Json each = Json::array();
   for (const Command* command : commands_with_json()) each.push_back(request_schema(*command));
+  each.push_back({{"type", "object"},
+                  {"properties",
+                   {{"cancel", {{"description", "the id of the request that is to end"}}},
+                    {"id", {{"description", "anything; it comes back first in the answer"}}}}},
+                  {"required", Json::array({"cancel"})},
+                  {"additionalProperties", false}});
   const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", "a request of natten-sim serve"},
                          {"anyOf", std::move(each)}};

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/file_access.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/io/json_text.hpp>
 
@@ -51,7 +52,7 @@ void require_head(const std::string& path, const Json& head, const Json& sweep) 
 /// whole.
 class Lines {
  public:
-  explicit Lines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "rbe")) {
+  explicit Lines(const std::string& path) : path_(path), file_(open_stream("journal", path)) {
     if (!file_) refuse();
   }
   /// The next line that has an end. None at the end of the file, whose last line may lack one.

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <natten_sim/io/file_access.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 
@@ -71,13 +72,19 @@ std::string joined_commits(const std::string& there, const std::string& here) {
   return list.find(", " + here + ", ") != std::string::npos ? there : there + ", " + here;
 }
 
+/// @throws InvalidParameter where requests may not write
+std::string lock_of(const std::string& path) {
+  require_writable("recording", path);
+  return path + ".lock";
+}
+
 }  // namespace
 
 /// Held as long as a run may write the recording; given back by the system when the run is killed.
 class RecordingFile::Lock {
  public:
   explicit Lock(const std::string& path)
-      : path_(path + ".lock"), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+      : path_(lock_of(path)), file_(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
     if (file_.number() < 0) {
       throw InvalidParameter("recording", path, "a file that can be written (" + last_error() + ")");
     }
@@ -149,6 +156,7 @@ std::string without_version(const std::string& schema) { return schema.substr(0,
 }  // namespace
 
 std::vector<FolderText> files_of_schema(const std::string& folder, const char* schema) {
+  require_path("recorded", folder);
   std::error_code error;
   std::vector<fs::path> paths;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {

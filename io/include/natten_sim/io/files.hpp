@@ -15,8 +15,8 @@ inline constexpr std::int64_t kMaxTextBytes = std::int64_t{1} << 28;
 /// The largest presets, devices, costs and configurations: 64 MiB.
 inline constexpr std::int64_t kMaxCatalogBytes = std::int64_t{1} << 26;
 
-/// @throws InvalidParameter naming `parameter` for a path with a NUL byte, before which the system would end
-/// it.
+/// @throws InvalidParameter naming `parameter` for a path with a NUL byte, before which the system would end it, and
+/// for one that FileAccess forbids to read.
 void require_path(const std::string& parameter, const std::string& path);
 
 /// What some editors write before a text in UTF-8.

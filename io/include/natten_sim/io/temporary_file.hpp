@@ -34,7 +34,20 @@ class TemporaryFile {
   int descriptor_;
 };
 
-/// Removes all temporary files of this process. For a signal handler: calls nothing but unlink.
+/// A path that this process made, such as that of a socket: removed with the object, and by a signal that ends the
+/// program.
+class GuardedPath {
+ public:
+  explicit GuardedPath(std::string path);
+  ~GuardedPath();
+  GuardedPath(const GuardedPath&) = delete;
+  GuardedPath& operator=(const GuardedPath&) = delete;
+
+ private:
+  std::string path_;
+};
+
+/// Removes all temporary files and guarded paths of this process. For a signal handler: calls nothing but unlink.
 void remove_temporary_files() noexcept;
 
 /// Removes what dead processes left in `folder`: files with names of temporary files, of this user, a minute
