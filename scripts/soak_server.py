@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 
-LATE_S = 0.5  # of --request-time
+LATE_S = 5  # of --request-time: much more than a good request takes on a busy machine
 LONG = [{"command": "atomics", "options": {"updates": 4294967295}},
         {"command": "reuse", "options": {"input": 16777216, "device": "h200", "fidelity": "lru"}},
         {"command": "schedule", "options": {"q_tiles": 4096, "heads": 8, "mask": "causal"}}]
@@ -109,9 +109,9 @@ class Asker:
                 drawn.append((line, "good", b'{"id":%d,' % self.number + answer[1:]))
             elif chance < 0.98:
                 drawn.append((broken_line(self.draw, line), "broken", None))
-            elif chance < 0.99:
+            elif chance < 0.982:
                 drawn.append((json.dumps({**self.draw.choice(LONG), "id": self.number}).encode(), "late", None))
-            else:
+            elif chance < 0.99:
                 drawn.append((json.dumps({**self.draw.choice(LONG), "id": self.number}).encode(), "late", None))
                 drawn.append((b'{"cancel": %d, "id": "c"}' % self.number, "cancelled", None))
         return [each for each in drawn if each[0].strip(b" \t\r")]

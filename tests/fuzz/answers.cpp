@@ -40,7 +40,7 @@ std::string flag_of(std::string name) {
 
 std::string word_of(const Json& value) { return value.is_string() ? value.text() : json_text(value); }
 
-std::vector<std::string> words_of(const std::string& subcommand, const Json& options) {
+std::vector<std::string> typed_words(const std::string& subcommand, const Json& options) {
   std::vector<std::string> words = {subcommand};
   for (const auto& [name, value] : options.items()) {
     if (value.is_boolean()) {
@@ -203,7 +203,7 @@ void check_sweep(const std::string& subcommand, const Json& options, const Json&
   for (const auto& [name, value] : options.items()) {
     const std::optional<std::string> swept = swept_text(value);
     if (!swept) continue;
-    std::vector<std::string> words = words_of(subcommand, without(options, name));
+    std::vector<std::string> words = typed_words(subcommand, without(options, name));
     words.insert(words.begin(), "sweep");
     const std::string over = name + "=" + *swept;
     const Printed printed = printed_by_program(with(std::move(words), {"--over", over.c_str(), "--quiet", "-j", "1"}));
@@ -293,7 +293,7 @@ Json Decisions::several(std::int64_t count, std::int64_t least, std::int64_t mos
 }
 
 bool check_answers(const std::string& subcommand, const Json& options) {
-  const std::vector<std::string> words = words_of(subcommand, options);
+  const std::vector<std::string> words = typed_words(subcommand, options);
   asked_line.clear();
   for (const std::string& word : words) asked_line += word + " ";
   const Printed printed = printed_by_program(with(words, {"--json", "--quiet"}));

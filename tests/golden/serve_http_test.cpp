@@ -72,6 +72,20 @@ TEST_CASE("a request over HTTP is answered as over a stream, one or several to a
   CHECK(client.line().empty());  // closed, as it was asked
 }
 
+TEST_CASE("a cancellation among the lines of a POST is answered once, and so are the others") {
+  const ServedProcess served("--workers 1 --http 0");
+  const Connection client(port_of(served));
+  client.write(post(R"({"command": "atomics", "options": {"updates": 4294967295}, "id": 2})" "\n" + kCount +
+                    "\n{\"cancel\": 2, \"id\": 3}\n" + kCount));
+  std::istringstream lines(response_from(client).body);
+  std::vector<std::string> answers;
+  for (std::string line; std::getline(lines, line);) answers.push_back(line);
+  REQUIRE(answers.size() == 4);
+  CHECK(Json::parse(answers[0])["error"]["value"] == "cancelled");
+  CHECK(Json::parse(answers[2]) == Json::parse(R"({"id": 3, "cancelled": true})"));
+  CHECK(answers[1] == answers[3]);
+}
+
 TEST_CASE("a page may ask only if its origin was allowed, and by a name of this machine") {
   const ServedProcess served("--workers 1 --http 0 --origin http://localhost:8000 null");
   const int port = port_of(served);

@@ -21,7 +21,8 @@ constexpr double kMostPassedOver = 1 << 30;
 
 LineSource::LineSource(std::string parameter, const std::string& path, const std::string& otherwise)
     : parameter_(std::move(parameter)), path_(path), file_(STDIN_FILENO) {
-  if (path == "-") return require_path(parameter_, path);
+  require_path(parameter_, path);
+  if (path == "-") return;
   file_ = open_to_read(parameter_, path);
   if (file_ < 0)
     throw InvalidParameter(parameter_, path, "a readable file, or - for standard input" + otherwise);

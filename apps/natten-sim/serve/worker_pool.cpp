@@ -77,6 +77,7 @@ std::vector<Watched*> WorkerPool::watched() const {
 }
 
 std::optional<std::chrono::steady_clock::time_point> WorkerPool::deadline() const {
+  if (!refusals_.empty()) return Clock::now();
   std::optional<Clock::time_point> first;
   for (const auto& worker : workers_) {
     if (rules_.answer_s && worker->request) first = std::min(first.value_or(worker->end), worker->end);
@@ -92,6 +93,7 @@ WorkerPool::Request WorkerPool::end(Worker& worker) {
 
 void WorkerPool::step() {
   ended_.clear();
+  for (auto& [request, refusal] : std::exchange(refusals_, {})) answered_(request, std::move(refusal));
   const Clock::time_point now = Clock::now();
   for (const auto& worker : workers_) {
     if (rules_.answer_s && worker->request && now >= worker->end) {
@@ -148,7 +150,7 @@ void WorkerPool::take_end(Worker& worker, const std::string& how) {
 }
 
 void WorkerPool::refuse(const Request& request, const Error& error) {
-  answered_(request.number, Server::refusal(error, Server::id_of(request.text)));
+  refusals_.emplace_back(request.number, Server::refusal(error, Server::id_of(request.text)));
 }
 
 }  // namespace natten_sim::cli

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "serve/worker_process.hpp"
@@ -27,7 +28,7 @@ class WorkerPool {
   void ask(std::uint64_t request, std::uint64_t client, std::string text);
   /// The text of a request that has no answer yet; null: it has.
   [[nodiscard]] const std::string* waiting(std::uint64_t request) const;
-  /// It is answered by an error at once; a worker that works on it is killed.
+  /// It is answered by an error with the next step(); a worker that works on it is killed.
   void cancel(std::uint64_t request);
   /// The client is gone: its requests are dropped without an answer.
   void forget(std::uint64_t client);
@@ -66,6 +67,8 @@ class WorkerPool {
   Answered answered_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::deque<Request> waiting_;
+  /// Delivered by step() alone, never from within what a client asks.
+  std::vector<std::pair<std::uint64_t, std::string>> refusals_;
   std::vector<std::unique_ptr<WorkerProcess>> ended_;  ///< that may be watched until step()
 };
 

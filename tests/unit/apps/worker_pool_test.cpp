@@ -38,6 +38,7 @@ struct Pool {
     for (std::size_t i = 0; i < polled.size(); ++i) {
       if (polled[i].revents != 0) watched[i]->ready(polled[i].revents);
     }
+    pool.step();
   }
   void kill_workers() {
     for (const pid_t process : pool.processes()) (void)::kill(process, SIGKILL);
