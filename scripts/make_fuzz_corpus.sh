@@ -100,3 +100,22 @@ printf '%s\n' '# ......................... a comment has no keys' "input = [64] 
 line sweep sweep count --over window=3,5,7 -i 64
 line validate validate --list
 line help count --help
+
+# Questions out of bytes: numbers of those, of twelve drawn for each subcommand, that are answered.
+answers() {  # subcommand number...
+  local number
+  for number in "${@:2}"; do
+    python3 -c 'import random, sys; sys.stdout.buffer.write(random.Random(sys.argv[1]).randbytes(40))' "$1 $number" |
+      seed "answers_$1" "$number"
+  done
+}
+answers count 0 3 4 10
+answers search 2 3 6
+answers schedule 1 2 3 5
+answers reuse 0 2 3 4
+answers atomics 0 1 2 3
+answers msda 1 2 3 4
+answers mask 0 1 2 3
+answers advise 0 1 2 3
+answers plan 0 2 4 8
+answers list 0 1 3 4

@@ -5,7 +5,7 @@ usage: scripts/reliability_report.py PART                 prints the table of do
        scripts/reliability_report.py --store PART FOLDER  writes that file, from the logs that scripts/nightly.sh
                                                           left in FOLDER (build/nightly)
 
-PART is tests, nightly, sanitizers, threads, compilers, coverage, fuzz, soak, server or mutants. No figure of these tables is
+PART is tests, nightly, sanitizers, threads, compilers, coverage, fuzz, soak, server, largest or mutants. No figure of these tables is
 typed: the document's blocks are what this prints, which a test compares.
 """
 import json
@@ -92,6 +92,10 @@ def store_server(folder):
     return json.loads((folder / "server.json").read_text())
 
 
+def store_largest(folder):
+    return json.loads((folder / "largest.json").read_text())
+
+
 def store_mutants(folder):
     rooms = {}
     for line in (folder / "mutants/list.jsonl").read_text().splitlines():
@@ -145,6 +149,14 @@ def show_server(stored):
                    stored["kills"], memory("supervisor_mib"), memory("workers_mib")]])
 
 
+def show_largest(stored):
+    def amount(row, name):
+        return f"{row[name]:,.3g}" if name in row else ""
+    rows = [[f"`{row['question']}`", f"{row['seconds']:g}", row["mib"], row["end"],
+             amount(row, "estimated_steps"), f"{row['estimated_mib']:,}" if "estimated_mib" in row else ""] for row in stored["questions"]]
+    return table(["question", "CPU s", "MiB", "end", "steps by `--estimate`", "MiB by it"], rows)
+
+
 def show_mutants(stored):
     rows = []
     for room in stored["rooms"]:
@@ -164,6 +176,7 @@ PARTS = {
     "fuzz": (store_fuzz, show_fuzz),
     "soak": (store_soak, show_soak),
     "server": (store_server, show_server),
+    "largest": (store_largest, show_largest),
     "mutants": (store_mutants, show_mutants),
 }
 

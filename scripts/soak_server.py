@@ -40,7 +40,7 @@ def good_question(draw):
     if kind == 4:
         return {"command": "schedule", "options": {"q_tiles": draw.randint(1, 24), "heads": draw.randint(1, 4),
                                                    "mask": draw.choice(["full", "causal"]),
-                                                   "algorithm": draw.choice(["spt", "ascending", "all"])}}
+                                                   "algorithm": draw.choice(["spt", "ascending", "shift"])}}
     if kind == 5:
         return {"command": "reuse", "options": {"input": 1024 * draw.randint(1, 16), "device": "h200",
                                                 "fidelity": draw.choice(["closed-form", "lru"])}}

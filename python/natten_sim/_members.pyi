@@ -1202,7 +1202,7 @@ class Order(Record):
     l2_hit_rate: Final[float]
     l2_misses: Final[int]
     bytes: Final[int]
-    reuse: Final[float]
+    reads_per_miss: Final[float]
 
 class MsdaInput(Record):
     config: Final[str]

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <natten_sim/core/error.hpp>
 #include <natten_sim/core/registry.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/csv.hpp>
@@ -40,6 +41,8 @@ Json catalog_json(const Catalog& catalog, const CatalogTable& table) {
 
 std::string catalog_csv(const Catalog& catalog, const CatalogTable& table) {
   const std::vector<Json> rows = table.rows(catalog);
+  if (rows.empty())
+    throw InvalidParameter("list", table.name + " without an entry", "all of it, without " + mention("measured-only"));
   return csv_table(rows.front(), rows);
 }
 

@@ -23,7 +23,7 @@ Json order_fields(const study::MsdaPass& pass) {
           {"l2_hit_rate", pass.l2_hit_rate},
           {"l2_misses", traffic.l2_misses},
           {"bytes", pass.bytes},
-          {"reuse", ratio_or_zero(traffic.query_reads, traffic.l2_misses, traffic.granules != 0)}};
+          {"reads_per_miss", ratio_or_zero(traffic.query_reads, traffic.l2_misses, traffic.granules != 0)}};
 }
 
 std::string heading_text(const study::MsdaQuestion& question, QueryOrder order) {

@@ -262,8 +262,13 @@ std::variant<KernelCosts, NoCosts> costs_of_cell(const CostCell& cell, const Cat
 
 std::vector<CoverageCell> coverage(const Catalog& catalog) {
   std::vector<std::string> kernels;
-  for (const KernelPhysics& kernel : catalog.physics.kernels) {
-    if (std::find(kernels.begin(), kernels.end(), kernel.kernel) == kernels.end()) kernels.push_back(kernel.kernel);
+  const auto add = [&](const std::string& kernel) {
+    if (std::find(kernels.begin(), kernels.end(), kernel) == kernels.end()) kernels.push_back(kernel);
+  };
+  for (const KernelPhysics& kernel : catalog.physics.kernels) add(kernel.kernel);
+  // Without physics, as with --measured-only, those that were measured.
+  if (kernels.empty()) {
+    for (const KernelCosts& costs : catalog.kernel_costs) add(costs.kernel);
   }
   std::vector<CoverageCell> rows;
   for (const Device& device : catalog.devices) {

@@ -12,7 +12,7 @@
 ///   * --json, a request of serve, a line of a batch and a sweep over one value give the same values, or refuse them in
 ///     the same words; --csv has these values and no others; text ends with the sentence that --json has;
 ///   * what the sentence advises is accepted when it is asked, and gains what it says, where the answer has a time;
-///   * an answer takes the steps that --estimate says, within a factor of two.
+///   * an answer takes the steps that --estimate says, within a factor of two; a search may end sooner.
 namespace natten_sim::fuzz {
 
 /// Decisions out of the bytes of an input; at its end each is the first of its kind.

@@ -136,4 +136,20 @@ TEST_CASE("a folder of pages that cannot be looked at is refused by its name") {
   check_refused("classroom --out pages --pages " + std::string(300, 'a'), {"pages", "build_web.sh"});
 }
 
+TEST_CASE("lists that measured cells alone fill have them, or are refused, in every format") {
+  const Json cells = result_of("list coverage --measured-only").at("coverage");
+  REQUIRE(cells.size() > 100);
+  std::size_t measured = 0;
+  for (const Json& cell : cells) {
+    CHECK(cell.at("transfer").is_null());
+    measured += cell.at("evidence") == "measured" ? 1 : 0;
+  }
+  CHECK(measured > 10);
+  const Run csv = run("list coverage --measured-only --csv");
+  CHECK(csv.exit_code == 0);
+  CHECK(static_cast<std::size_t>(std::count(csv.out.begin(), csv.out.end(), '\n')) == cells.size() + 1);
+  for (const char* format : {"", " --csv", " --json"})
+    CHECK(run(std::string("list transfers --measured-only") + format).exit_code == 2);
+}
+
 }  // namespace found_test

@@ -31,6 +31,15 @@ double schedules_of(std::optional<std::int64_t> effort, double tasks) {
                                   effort.value_or(schedules::SearchBudget::usual_effort(static_cast<std::int64_t>(tasks))));
 }
 
+/// Of trying all schedules of a small problem: each node bounds what is left of every chain, and looks for chains of
+/// every head.
+double exhaustive_steps(std::optional<std::int64_t> effort, double tasks, double chains, double heads) {
+  if (tasks > static_cast<double>(schedules::SearchBudget::kExhaustiveTasks)) return 0;
+  const std::int64_t iterations =
+      effort.value_or(schedules::SearchBudget::usual_effort(static_cast<std::int64_t>(tasks)));
+  return static_cast<double>(schedules::SearchBudget::kNodesAnIteration * iterations) * (1 + chains + heads);
+}
+
 }  // namespace
 
 ScheduleWork schedule_work(const ScheduleAlgorithm& algorithm, const BackwardProblem& problem,
@@ -42,7 +51,8 @@ ScheduleWork schedule_work(const ScheduleAlgorithm& algorithm, const BackwardPro
   const double kv_tiles = heads * problem.mask.kv_tiles, q_tiles = heads * problem.mask.q_tiles;
   ScheduleWork work;
   work.steps = costs.task_steps * tasks + costs.chain_steps * (kv_tiles + q_tiles);
-  if (algorithm.searches) work.steps *= schedules_of(effort, tasks);
+  if (algorithm.searches)
+    work.steps = work.steps * schedules_of(effort, tasks) + exhaustive_steps(effort, tasks, kv_tiles, heads);
   work.bytes = costs.task_bytes * tasks + costs.chain_bytes * kv_tiles + costs.dq_tile_bytes * q_tiles +
                kBytesOfMask * of_mask;
   return work;

@@ -22,6 +22,9 @@ class SearchBudget {
   /// Simulated tasks, some 50 ns each.
   static constexpr double kUsualWork = 200e6;
 
+  /// Up to so many tasks all schedules are tried, and so many nodes of their tree for each iteration.
+  static constexpr std::int64_t kExhaustiveTasks = 32, kNodesAnIteration = 500;
+
   /// Iterations where none are asked for.
   [[nodiscard]] static std::int64_t usual_effort(std::int64_t tasks) {
     return std::clamp<std::int64_t>((std::int64_t{1} << 22) / std::max<std::int64_t>(tasks, 1), 8, 2000);

@@ -9,7 +9,7 @@ void read(std::string_view input) {
   Decisions bytes(input);
   Json options = Json::object();
   options["what"] = bytes.one_of({"presets", "devices", "kernels", "backends", "releases", "transfers", "coverage",
-                                  "h200", "wan", "hopper-fna", "nothing"});
+                                  "h200", "wan", "hunyuan-video", "nothing"});
   if (bytes.yes()) options["measured_only"] = true;
   if (!check_answers("list", options)) refuse_input();
 }

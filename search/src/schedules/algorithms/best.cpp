@@ -27,9 +27,7 @@
 namespace natten_sim::schedules {
 namespace {
 
-constexpr std::int64_t kExhaustiveTasks = 32;
-constexpr std::int64_t kTimedTasks = 128;  // the same under a time limit
-constexpr std::int64_t kNodesAnIteration = 500;
+constexpr std::int64_t kTimedTasks = 128;  // of a problem whose schedules are all tried, under a time limit
 /// The rule that is closest to the bound with most masks, in the time of one simulation.
 constexpr const char* kSoon = "spt";
 constexpr double kForever = std::numeric_limits<double>::infinity();
@@ -75,7 +73,7 @@ class BestSearch {
       if (!budget_.many()) try_list_schedules();
     }
     try_packed_lists();
-    const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : kExhaustiveTasks) && !limited();
+    const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : SearchBudget::kExhaustiveTasks) && !limited();
     // Under a time limit, half of it is left for the proof of a small problem.
     std::int64_t done = earlier_iterations_;
     for (; !proven() && begins(kByIteration) && budget_.spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
@@ -356,7 +354,7 @@ class BestSearch {
   /// The optimum, if the budget covers all schedules.
   std::optional<double> exhaust() {
     const std::int64_t nodes =
-        request_.time_limit_s ? std::numeric_limits<std::int64_t>::max() : kNodesAnIteration * budget_.effort();
+        request_.time_limit_s ? std::numeric_limits<std::int64_t>::max() : SearchBudget::kNodesAnIteration * budget_.effort();
     ExhaustiveResult result = search_exhaustively(problem_, request_.costs, score_->makespan, bound_, nodes,
                                                   [&] { return !request_.time_limit_s || budget_.spent(0) < 1; });
     if (result.better) offer(std::move(*result.better));
