@@ -164,7 +164,7 @@ TEST_CASE("remedies that were timed state their score and interval, others state
   const auto remedies = remedies_of("torch-scatter-add", Dtype::kBf16, "h200");
   for (const auto& [name, remedy] : remedies) {
     CAPTURE(name);
-    const bool timed = name != "warp-pre-reduction" && name != "block-pre-reduction" && name != "index-add";
+    const bool timed = name != "warp-pre-reduction" && name != "block-pre-reduction";
     CHECK(remedy.interval.has_value() == timed);
     CHECK(remedy.blind.has_value() == (timed && name != kAsIs));
     if (!remedy.interval) continue;

@@ -17,24 +17,31 @@ using namespace natten_sim;
 
 const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
 
-TEST_CASE("scores of remedies are those of the predictions that were frozen") {
+/// Ratios of frozen predictions and what was timed, by the path or operator of the point.
+std::map<std::string, std::vector<double>> ratios_of(const std::string& predictions_file,
+                                                     const std::string& recording_file) {
+  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/" + predictions_file));
+  const Json recorded = Json::parse(read_text("recording", kData + "recordings/" + recording_file));
   std::map<std::string, double> frozen;
-  const auto key = [](const Json& row) { return row.dump(); };
-  const Json predictions = Json::parse(read_text("predictions", kData + "predictions/h200_remedies_fresh.json"));
+  const auto path_of = [](const Json& point) { return point.contains("path") ? point["path"] : point["operator"]; };
   for (const Json& row : predictions["rows"])
-    frozen[key({row[0], row[1], row[2], row[3], row[4], row[5]})] = row[6];
-  std::map<std::string, std::vector<double>> ratios;  // by path
-  const Json recorded =
-      Json::parse(read_text("recording", kData + "recordings/nvidia-h200-remedies-fresh.json"));
+    frozen[Json({row[0], row[1], row[2], row[3], row[4], row[5]}).dump()] = row[6];
+  std::map<std::string, std::vector<double>> ratios;
   for (const Json& row : recorded["rows"]) {
     const Json& p = row["point"];
-    const double ratio =
-        frozen.at(key({p["path"], p["dtype"], p["width"], p["updates"], p["rows"], p["distribution"]})) /
-        (row["time_ms"]["median"].get<double>() * 1e6);
-    ratios[p["path"]].push_back(std::max(ratio, 1 / ratio));
+    const Json key = {path_of(p), p["dtype"], p["width"], p["updates"], p["rows"], p["distribution"]};
+    const double ratio = frozen.at(key.dump()) / (row["time_ms"]["median"].get<double>() * 1e6);
+    ratios[path_of(p)].push_back(std::max(ratio, 1 / ratio));
   }
+  return ratios;
+}
+
+TEST_CASE("scores of remedies are those of the predictions that were frozen") {
+  std::map<std::string, std::vector<double>> ratios =
+      ratios_of("h200_remedies_fresh.json", "nvidia-h200-remedies-fresh.json");
+  ratios.merge(ratios_of("h200_index_add.json", "nvidia-h200-index-add-fresh.json"));
   const Json data = Json::parse(read_text("data", kData + "contention.json"));
-  CHECK(data["remedy_scores"].size() == 5);
+  CHECK(data["remedy_scores"].size() == 6);
   for (const Json& score : data["remedy_scores"]) {
     CAPTURE(score.dump());
     std::vector<double> sorted = ratios.at(score["path"]);

@@ -1,9 +1,13 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
+#include <natten_sim/study/scatter.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/cases/remedy.hpp>
 #include <natten_sim/validate/cases/scatter.hpp>
 #include <natten_sim/validate/cases/scatter_operator.hpp>
+#include <natten_sim/validate/compare/comparison.hpp>
+
+#include "device_context.hpp"
 
 namespace natten_sim::validate {
 namespace {
@@ -23,6 +27,21 @@ Point read_scatter_operator(const StrictObject& fields) {
   point.rows = fields.integer("rows", {1, kMaxRows});
   point.distribution = parse_index_distribution(fields.text("distribution"));
   return point;
+}
+
+/// Of an operator that is queued behind other work: without the host's launch.
+std::vector<Prediction> index_add_time(const ScatterOperatorCase& point, const Device& device) {
+  if (!missing_for_contention(device).empty()) return {};
+  study::ScatterQuestion question;
+  question.updates = point.updates;
+  question.rows = point.rows;
+  question.width = point.width;
+  question.source = point.distribution;
+  question.dtype = point.dtype;
+  question.construct = "torch-index-add";
+  question.device = device.name;
+  const ContentionPrediction time = study::scatter(question, context_on(device)).cost.prediction;
+  return {{std::string(kLaunchTime), "contention, closed form", time.time_ns - time.host_launch_ns, false}};
 }
 
 }  // namespace
@@ -73,6 +92,7 @@ std::vector<Prediction> ScatterOperatorCase::predict(const Device& device, Fidel
     point.queued = true;
     return point.predict(device, fidelity);
   }
+  if (operation == "index_add") return index_add_time(*this, device);
   if (is_torch(operation)) return {};
   RemedyCase point;
   point.path = parse_name<kernels::scatter_add::Path>(operation);
