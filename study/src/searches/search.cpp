@@ -248,6 +248,12 @@ PreparedSearch::PreparedSearch(const SearchQuestion& question, const Context& co
   if (full.setting.preset) known_.preset = context.catalog.preset(*full.setting.preset);
   const bool asked = question.objective == Objective::kTime;
   if (!asked && (question.objective || full.kind == SearchKind::kLadder || !full.setting.device)) return;
+  const bool any_tiles = question.tiles.empty() && question.q_tile.empty() && question.kv_tile.empty() &&
+                         question.backward_q_tile.empty() && question.backward_kv_tile.empty();
+  if (any_tiles && full.setting.device) {
+    for (LeftOutKernel& each : leave_out_untimed(full, context, space_)) known_.left_out.push_back(std::move(each));
+    full.tiles = space_.tiles;
+  }
   auto found = search_times(full, space_, context);
   if (const auto* missing = std::get_if<MissingTime>(&found)) {
     if (asked)

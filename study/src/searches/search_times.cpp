@@ -195,6 +195,36 @@ std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& questi
   return times;
 }
 
+std::vector<LeftOutKernel> leave_out_untimed(const SearchQuestion& question, const Context& context, SearchSpace& space) {
+  const NeighborhoodMask whole =
+      make_mask(space.input, Extents(space.input.rank(), 1), {}, space.dilation, space.causal, space.cyclic);
+  std::map<PassKey, std::string> missing;  // sentences; empty: there are times
+  std::vector<TileChoice> timed;
+  std::vector<LeftOutKernel> reasons;
+  for (const TileChoice& choice : space.tiles) {
+    if (choice.backend.empty() && choice.kernel.empty()) return {};
+    std::string sentence;
+    for (const Walk walk : kWalks) {
+      if (!has_pass(space.phase, walk)) continue;
+      const TilePair& tiles = walk == Walk::kForward ? choice.tiles : choice.backward_tiles;
+      const auto [known, is_new] = missing.try_emplace({walk, kernel_of_choice(choice), tiles.q_tile, tiles.kv_tile});
+      if (is_new) {
+        const auto frame = time_frame(question_of(question, choice, whole, walk), context);
+        if (const auto* none = std::get_if<MissingTime>(&frame)) known->second = none->sentence;
+      }
+      if (sentence.empty()) sentence = known->second;
+    }
+    if (sentence.empty()) {
+      timed.push_back(choice);
+    } else if (std::none_of(reasons.begin(), reasons.end(), [&](const auto& each) { return each.reason == sentence; })) {
+      reasons.push_back({kernel_of_choice(choice), std::move(sentence)});
+    }
+  }
+  if (timed.empty()) return {};
+  space.tiles = std::move(timed);
+  return reasons;
+}
+
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                SearchCandidate& candidate) {
   double ms = 0, dense_ms = 0;

@@ -36,6 +36,10 @@ struct SearchTimes {
 [[nodiscard]] std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& question,
                                                                   const SearchSpace& space, const Context& context);
 
+/// Leaves out the tile choices of a device that have no times where others have; returns why, once for each reason.
+[[nodiscard]] std::vector<LeftOutKernel> leave_out_untimed(const SearchQuestion& question, const Context& context,
+                                                           SearchSpace& space);
+
 /// Fills in the times of a candidate, and its speedup by them.
 void add_times(const SearchQuestion& question, const SearchSpace& space, const Context& context,
                SearchCandidate& candidate);

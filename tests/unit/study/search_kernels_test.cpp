@@ -39,6 +39,33 @@ TEST_CASE("a kernel that the device or the head dim lacks is left out, and the o
   CHECK_THROWS_AS(searched(question), InvalidParameter);
 }
 
+TEST_CASE("tile pairs without times are left out and named, and the others ranked by time, asked for or not") {
+  for (const std::int64_t head_dim : {32, 64}) {
+    for (const auto& objective : {std::optional<Objective>{}, std::optional(Objective::kTime)}) {
+      SearchQuestion question;
+      question.setting.input = {64, 64};
+      question.setting.device = "h100";
+      question.setting.heads = 8;
+      question.setting.head_dim = head_dim;
+      question.phase = SearchPhase::kBoth;
+      question.objective = objective;
+      question.constraints.sparsity = SparsityRange{0, 0.9};
+      const SearchAnswer answer = searched(question);
+      CHECK(answer.question.objective == Objective::kTime);
+      REQUIRE(answer.left_out.size() == 1);
+      CHECK(answer.left_out[0].reason.find("not 128 x 128") != std::string::npos);
+      REQUIRE_FALSE(answer.candidates.empty());
+      for (const study::SearchCandidate& each : answer.candidates)
+        CHECK(product(each.tiles.backward_tiles.q_tile, "q_tile") == 64);
+      // Tiles that are asked for are not left out.
+      question.backward_q_tile = {16, 8};
+      question.backward_kv_tile = {16, 8};
+      question.objective = Objective::kTime;
+      CHECK_THROWS_AS(searched(question), InvalidParameter);
+    }
+  }
+}
+
 TEST_CASE("the order in which kernels are named changes no candidate") {
   SearchQuestion question;
   question.setting.input = {64, 64};

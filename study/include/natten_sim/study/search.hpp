@@ -45,8 +45,8 @@ struct SearchQuestion {
   bool any = false;                      ///< combinations that NATTEN refuses too
   std::optional<Distinct> distinct;      ///< of kBest; none: kWindow where windows are searched, else kTiles
   std::vector<std::int64_t> dense_axes;  ///< whose window is the whole axis
-  /// None: time, where every tile choice has one on the device and `kind` is not kLadder; else work, or worst for one
-  /// tile pair.
+  /// None: time, where a tile choice has one on the device and `kind` is not kLadder; else work, or worst for one
+  /// tile pair. By time, tile choices without one are left out, unless the question names their tiles.
   std::optional<Objective> objective;
   SearchKind kind = SearchKind::kBest;
   std::optional<std::int64_t> top;  ///< candidates of kBest; none: kDefaultTop
@@ -103,7 +103,7 @@ struct SearchExclusion {
   std::int64_t combinations = 0;
 };
 
-/// A kernel that was asked for and has no times or tiles where others have.
+/// A kernel that was asked for, or tiles of it, that have no times where others have.
 struct LeftOutKernel {
   std::string kernel;
   std::string reason;  ///< `gna runs on sm90 alone, ..`
