@@ -604,6 +604,8 @@ class PlanInput(Record):
     layers: Final[int]
     passes: Final[int]
     rest_flops: Final[float]
+    parameters: Final[int]
+    optimizer_bytes: Final[int]
     samples: Final[int]
     gpus: Final[int]
     parallel: Final[str]

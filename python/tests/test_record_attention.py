@@ -24,7 +24,7 @@ ATTENTION = functional.scaled_dot_product_attention  # as models import it
 
 def tensors(shape: tuple[int, ...], seed: int) -> tuple[Any, Any, Any]:
     random = np.random.default_rng(seed)
-    return tuple(torch.from_numpy(random.normal(size=shape).astype(np.float32)) for _ in range(3))  # type: ignore[return-value]
+    return tuple(torch.from_numpy(random.normal(size=shape).astype(np.float32)) for _ in range(3))
 
 
 def table_of(query: Floats, key: Floats, layout: tuple[int, ...], hidden: Any = None) -> Floats:
@@ -144,7 +144,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
                                 ("samples", {"layout": (4,), "samples": 0}), ("every", {"layout": (4,), "every": 0}),
                                 ("first_token", {"layout": (4,), "first_token": 1})):
         with pytest.raises(natten_sim.Error) as error:
-            Recorder(**keywords)  # type: ignore[arg-type]
+            Recorder(**keywords)
         assert error.value.parameter == parameter
     with pytest.raises(natten_sim.Error), Recorder((4,)) as recorder:
         ATTENTION(*tensors((1, 1, 5, 8), 9))
