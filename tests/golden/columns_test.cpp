@@ -82,4 +82,14 @@ TEST_CASE("a sweep's table has what was swept, errors, and the columns that were
   CHECK(typo.err.find("visited_tiles") != std::string::npos);
 }
 
+TEST_CASE("a compact answer of serve has its id and the members of its result, as a batch has") {
+  const std::string input = R"("input": [64], "window": [16])";
+  const std::string request = R"({"command": "count", "options": {)" + input + R"(}, "id": 3, "compact": )";
+  const std::string line = run("count --batch -", "{" + input + ", \"id\": 3}\n").out;
+  CHECK(run("serve", request + "true}\n").out == line);
+  CHECK(run("serve", request + "true, \"columns\": [\"window\"]}\n").out == "{\"id\":3,\"window\":[16]}\n");
+  CHECK(Json::parse(run("serve", request + "false}\n").out).contains("input"));
+  CHECK(Json::parse(run("serve", request + "1}\n").out)["error"]["parameter"] == "compact");
+}
+
 }  // namespace columns_test

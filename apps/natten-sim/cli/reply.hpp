@@ -31,6 +31,8 @@ class JsonAnswer {
 
   [[nodiscard]] const Json& input() const { return input_; }
   [[nodiscard]] Json result() const { return result_->tree(); }
+  /// The object of the result on one line.
+  [[nodiscard]] std::string result_text() const { return result_->text(); }
   /// As --json prints it, in lines.
   [[nodiscard]] std::string text() const;
   /// On one line with its end; first the `id`, unless its text is empty.

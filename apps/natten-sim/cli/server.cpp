@@ -21,7 +21,7 @@ constexpr const char* kRequest = "request";
 /// Choices of columns that are kept, since a client repeats its own.
 constexpr std::size_t kMostColumnChoices = 64;
 constexpr std::size_t kLongestCancel = 4096;
-constexpr const char* kRequestKeys = "command, options, columns, id";
+constexpr const char* kRequestKeys = "command, options, columns, compact, id";
 
 bool is_one_integer(const LineMember& member) {
   return member.kind == LineMember::Kind::kPlain && member.value.front() != '[' && !member.plain.is_boolean;
@@ -104,6 +104,9 @@ std::optional<Server::PlainRequest> Server::plain_request(std::string_view line)
     } else if (member.key == "id" && request.id.empty() &&
                (member.kind == LineMember::Kind::kText || is_one_integer(member))) {
       request.id = id_text(member);
+    } else if (member.key == "compact" && member.kind == LineMember::Kind::kPlain && member.plain.is_boolean &&
+               member.value.front() != '[') {
+      request.compact = member.plain.values.front() == 1;
     } else if (member.key == "columns" && structure && request.columns.empty()) {
       request.columns = without_spaces(member.value);
     } else if (member.key == "options" && structure && member.value.front() == '{' && !has_options) {
@@ -116,11 +119,25 @@ std::optional<Server::PlainRequest> Server::plain_request(std::string_view line)
   return scanner.odd() || request.command.empty() ? std::nullopt : std::optional(std::move(request));
 }
 
-std::string Server::line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id) {
-  if (columns.empty()) return answer.line(id);
+std::string Server::line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id,
+                            bool compact) {
+  if (columns.empty() && !compact) return answer.line(id);
   const std::string begin = id.empty() ? "{" : "{\"id\":" + id + ",";
+  if (columns.empty()) return begin + answer.result_text().substr(1) + "\n";
   return begin + columns.members(answer.input(), answer.result()) + "}\n";
 }
+
+namespace {
+
+/// @throws InvalidParameter
+bool compact_in(const Json& request) {
+  if (!request.contains("compact")) return false;
+  const Json& compact = request.at("compact");
+  if (!compact.is_boolean()) throw InvalidParameter("compact", json_text(compact), "true or false");
+  return compact == Json(true);
+}
+
+}  // namespace
 
 std::string Server::respond(std::string_view line) {
   std::string id;
@@ -133,7 +150,7 @@ std::string Server::respond(std::string_view line) {
         const AnswerTime time(answer_s_);
         Invocation asked = without_options(plain->command);
         for (auto& [name, value] : plain->options) asked.set(name, std::move(value));
-        return line_of(asked.answer(), plain->columns.empty() ? whole : columns->second, id);
+        return line_of(asked.answer(), plain->columns.empty() ? whole : columns->second, id, plain->compact);
       }
     }
     // Here answers come one after the other: nothing is under way.
@@ -144,7 +161,8 @@ std::string Server::respond(std::string_view line) {
     if (request.contains("id")) id = json_text(request.at("id"));
     const AnswerTime time(answer_s_);
     const AnswerColumns& columns = columns_of(request);
-    return line_of(invocation(std::move(request)).answer(), columns, id);
+    const bool compact = compact_in(request);
+    return line_of(invocation(std::move(request)).answer(), columns, id, compact);
   } catch (const Error& error) {
     return refusal(error, id);
   } catch (const std::bad_alloc&) {
@@ -188,7 +206,8 @@ Invocation Server::without_options(const std::string& name) {
 
 Invocation Server::invocation(Json request) {
   for (const auto& [key, ignored] : request.items()) {
-    if (key != "command" && key != "options" && key != "columns" && key != "id") throw UnknownName("key", key, "", kRequestKeys);
+    if (key != "command" && key != "options" && key != "columns" && key != "compact" && key != "id")
+      throw UnknownName("key", key, "", kRequestKeys);
   }
   Invocation asked = without_options(name_of(request));
   if (!request.contains("options")) return asked;

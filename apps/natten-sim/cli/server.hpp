@@ -30,7 +30,7 @@ class Server {
       : commands_(commands), answer_s_(answer_s) {}
 
   /// What the subcommand prints with --json, on one line, the request's id first; with `columns` only those, as
-  /// AnswerColumns has them; or an object with `error`.
+  /// AnswerColumns has them; with `compact` the members of its result alone; or an object with `error`.
   /// @return the line, with its end
   [[nodiscard]] std::string respond(std::string_view line);
   /// The answer to a request that could not be read.
@@ -46,6 +46,7 @@ class Server {
   /// A request as programs write it: values that the scanner of lines reads without a tree.
   struct PlainRequest {
     std::string command, id, columns;  ///< `columns`: JSON text; empty: whole answers
+    bool compact = false;
     std::vector<std::pair<std::string, Json>> options;
   };
   /// None: odd or bad, which the full parser has to read.
@@ -56,7 +57,8 @@ class Server {
   Invocation invocation(Json request);
   [[nodiscard]] const AnswerColumns& columns_of(const Json& request);
   static std::string name_of(const Json& request);
-  static std::string line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id);
+  static std::string line_of(const JsonAnswer& answer, const AnswerColumns& columns, const std::string& id,
+                             bool compact);
 
   const std::vector<Command>& commands_;
   std::optional<double> answer_s_;

@@ -119,6 +119,7 @@ Json request_schema(const Command& command) {
               {"minItems", 1},
               {"items", {{"type", "string"}}}}},
             {"command", {{"const", command.name}}},
+            {"compact", {{"type", "boolean"}, {"description", "the answer has its id and the members of its result alone"}}},
             {"id", {{"description", "anything; it comes back first in the answer"}}},
             {"options", object_schema(std::move(options))}}},
           {"required", Json::array({"command"})},

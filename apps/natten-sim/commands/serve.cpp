@@ -155,16 +155,18 @@ Command serve_command() {
   Command command{
       .name = "serve", .position = 90, .summary = "Answer requests of other programs, a JSON line each"};
   command.group = kManyCommands;
-  command.examples = {"echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, 24]}}' | natten-sim serve",
-                      "natten-sim serve --socket /tmp/natten-sim.socket --request-time 10 --max-memory 2048",
-                      "natten-sim serve --http 8080 --workers 4 --root /data"};
+  command.examples = {"echo '{\"command\": \"count\", \"options\": {\"preset\": \"hunyuan-video\", \"window\": [18, 24, 24]}}' | natten-sim serve"};
   command.notes =
       "A request is {\"command\": SUBCOMMAND, \"options\": {NAME: VALUE, ..}, \"id\": ANYTHING} on one line. Names "
       "and values are those of its options, in any spelling, and of its input; a flag takes true or false. "
-      "\"columns\": [NAME, ..] reduces the answer to these columns of a sweep's table.\n"
+      "\"columns\": [NAME, ..] reduces the answer to these columns of a sweep's table, \"compact\": true to its "
+      "result.\n"
       "Its answer is what the subcommand prints with --json, on one line and in order, the id first; or "
       "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.\n"
-      "{\"cancel\": ID} ends the request with this id, where there are workers; its answer is an error.";
+      "{\"cancel\": ID} ends the request with this id, where there are workers; its answer is an error.\n"
+      "Until a signal ends them:\n"
+      "  natten-sim serve --socket /tmp/natten-sim.socket --request-time 10 --max-memory 2048\n"
+      "  natten-sim serve --http 8080 --workers 4 --root /data";
   command.exit_codes = "0 done, also where requests were bad; 1 internal error, 2 bad input.";
   bind(command, serve_rows().essentials({"requests", "output", "workers", "request-time", "socket", "http"}), run_serve);
   return command;
