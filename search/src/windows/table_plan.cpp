@@ -254,13 +254,15 @@ class TablePlan {
       job.windows.push_back(*task);
       job.options = checked_add(job.options, options, "evaluated");
     };
+    // Beyond that nothing is tabulated: the windows that follow change nothing.
+    const auto too_many = [&] { return job.options > kMaxOptions; };
     if (context_.request.sketch && last >= first && (last - first) / step >= kSketchWindows) {
       const std::int64_t tile =
           context_.passes[0].walk == Walk::kForward ? job.tiles[0].streamed : job.tiles[0].walked;
       for (const std::int64_t window : sketched_windows(first, last, step, tile)) add(window);
       return;
     }
-    for (std::int64_t window = first; window <= last; window += step) add(window);
+    for (std::int64_t window = first; window <= last && !too_many(); window += step) add(window);
   }
 
   /// Of axes on which strides of a window attend to different numbers.
@@ -300,9 +302,9 @@ SearchTables make_tables(const SearchSpace& space, const SearchConstraints& cons
                          const SearchRun& run, const TableRequest& request) {
   const TablePlan plan({space, constraints, objective, run, request, Passes(space)});
   if (plan.options() > kMaxOptions) {
-    const std::string most = std::to_string(kMaxOptions) + " or fewer: narrow it with ";
-    throw InvalidParameter("search space", std::to_string(plan.options()) + " (axis, window, stride, tile) options",
-                           most + mention("window-range") + " or " + mention("stride-max"));
+    const std::string most = std::to_string(kMaxOptions);
+    throw InvalidParameter("search space", "more than " + most + " (axis, window, stride, tile) options",
+                           "fewer: narrow it with " + mention("window-range") + " or " + mention("stride-max"));
   }
   return plan.tabulate();
 }

@@ -147,6 +147,15 @@ TEST_CASE("the largest value of every option is answered, refused or ended") {
   CHECK(ended >= 10);
 }
 
+TEST_CASE("a search space that is too large is refused before its windows are listed") {
+  constexpr std::int64_t kFewLooks = 5000;  // of 64 windows each; the axis has 2^24
+  AtCheck token(1 << 20);
+  const CancellationScope scope(token);
+  const Json answer = Json::parse(Server(commands()).respond(R"({"command": "search", "options": {"input": 16777216}})"));
+  CHECK(answer.at("error").at("parameter") == "search space");
+  CHECK(token.checks() < kFewLooks);
+}
+
 TEST_CASE("work that is ended in its middle leaves the next question as it would be without it") {
   const std::string question =
       R"({"command": "schedule", "options": {"q_tiles": 16, "heads": 2, "mask": "causal"}})";
