@@ -165,8 +165,8 @@ Command serve_command() {
       "{\"id\", \"error\": {\"message\", \"parameter\", \"value\", \"accepted\", \"hint\"}}.\n"
       "{\"cancel\": ID} ends the request with this id, where there are workers; its answer is an error.\n"
       "Until a signal ends them:\n"
-      "  natten-sim serve --socket /tmp/natten-sim.socket --request-time 10 --max-memory 2048\n"
-      "  natten-sim serve --http 8080 --workers 4 --root /data";
+      "  natten-sim serve --socket /tmp/natten-sim.socket\n"
+      "  natten-sim serve --http 8080 --root /data";
   command.exit_codes = "0 done, also where requests were bad; 1 internal error, 2 bad input.";
   bind(command, serve_rows().essentials({"requests", "output", "workers", "request-time", "socket", "http"}), run_serve);
   return command;
