@@ -49,6 +49,25 @@ std::vector<std::size_t> upper_hull(std::span<const double> recalls, std::span<c
   return hull;
 }
 
+/// Of each offset, from 1 - length on, the queries that attend there. O(length): a query's keys are one range of offsets,
+/// or two around the end of a cycle.
+std::vector<std::int64_t> queries_by_offset(const AxisGroup& group) {
+  const std::int64_t length = group.length;
+  std::vector<std::int64_t> queries(static_cast<std::size_t>(2 * length), 0);  // first differences
+  for (std::int64_t query = 0; query < length; ++query) {
+    const TokenRange range = attended_range(group, query);
+    for (std::int64_t begin = range.begin; begin < range.end;) {
+      const std::int64_t turn = (begin < 0 ? (begin + 1) / length - 1 : begin / length) * length;
+      const std::int64_t end = std::min(range.end, turn + length);
+      ++queries[static_cast<std::size_t>(begin - turn - query + length - 1)];
+      --queries[static_cast<std::size_t>(end - turn - query + length - 1)];
+      begin = end;
+    }
+  }
+  std::partial_sum(queries.begin(), queries.end(), queries.begin());
+  return queries;
+}
+
 }  // namespace
 
 std::vector<double> kept_by_offset(const AxisMask& axis) {
@@ -57,13 +76,10 @@ std::vector<double> kept_by_offset(const AxisMask& axis) {
   std::vector<double> shares(offsets_of(axis), 0.0);
   for (std::int64_t residue = 0; residue < axis.dilation; ++residue) {
     const AxisGroup group = residue_class(axis, residue);
-    for (std::int64_t query = 0; query < group.length; ++query) {
-      const TokenRange range = attended_range(group, query);
-      for (std::int64_t key = range.begin; key < range.end; ++key) {
-        const std::int64_t inside =
-            (key % group.length + group.length) % group.length;  // beyond the end of a cycle
-        shares[static_cast<std::size_t>((inside - query) * axis.dilation + length - 1)] += 1;
-      }
+    const std::vector<std::int64_t> queries = queries_by_offset(group);
+    for (std::int64_t at = 0; at < 2 * group.length - 1; ++at) {
+      const std::int64_t offset = (at - (group.length - 1)) * axis.dilation;
+      shares[static_cast<std::size_t>(offset + length - 1)] += static_cast<double>(queries[static_cast<std::size_t>(at)]);
     }
   }
   for (std::int64_t at = 0; at < 2 * length - 1; ++at)
