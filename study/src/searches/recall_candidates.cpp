@@ -16,6 +16,7 @@ namespace natten_sim::study {
 namespace {
 
 constexpr std::int64_t kMostWindows = 24;  // of whole KV tiles, along an axis
+constexpr std::size_t kMostChoices = 1024;  // of tiles of every size
 
 void require_no(bool given, const char* name) {
   if (given) throw InvalidParameter(name, "true", "false, for a choice by recall");
@@ -27,6 +28,40 @@ double sparsity_of(const NeighborhoodMask& mask) {
     kept *= static_cast<double>(attended_pairs(axis)) / static_cast<double>(axis.length) /
             static_cast<double>(axis.length);
   return 1 - kept;
+}
+
+/// What a pair of tokens takes in a pass without a mask, on one of the CTAs of an SM.
+double token_pair_us(const TilePair& tiles, const PassCosts& costs) {
+  const auto pairs = static_cast<double>(product(tiles.q_tile, "q_tile") * product(tiles.kv_tile, "kv_tile"));
+  return costs.unmasked_tile_us / pairs / static_cast<double>(costs.ctas_per_sm);
+}
+
+/// Of many choices those whose tiles have, in each pass, the size with which a pair of tokens takes least.
+void keep_fastest_sizes(const SearchQuestion& question, const Context& context, SearchSpace& space) {
+  const auto found = search_times(question, space, context);
+  const auto* times = std::get_if<SearchTimes>(&found);
+  if (times == nullptr) return;  // said by whoever needs them
+  const auto us_of = [&](std::size_t choice, const TimedPass& pass) {
+    const TileChoice& tiles = space.tiles[choice];
+    return token_pair_us(pass.walk == Walk::kForward ? tiles.tiles : tiles.backward_tiles, pass.costs);
+  };
+  std::map<Walk, double> least;
+  for (std::size_t choice = 0; choice < space.tiles.size(); ++choice) {
+    for (const TimedPass& pass : times->objective.choices[choice].passes) {
+      const double us = us_of(choice, pass);
+      const auto [known, is_new] = least.emplace(pass.walk, us);
+      if (!is_new) known->second = std::min(known->second, us);
+    }
+  }
+  std::vector<TileChoice> kept;
+  for (std::size_t choice = 0; choice < space.tiles.size(); ++choice) {
+    const auto& passes = times->objective.choices[choice].passes;
+    if (std::all_of(passes.begin(), passes.end(), [&](const TimedPass& pass) {
+          return us_of(choice, pass) <= least.at(pass.walk) * (1 + 1e-9);
+        }))
+      kept.push_back(space.tiles[choice]);
+  }
+  if (!kept.empty()) space.tiles = std::move(kept);
 }
 
 /// Whether NATTEN masks no tile, in any pass.
@@ -148,6 +183,8 @@ RecallCandidates::RecallCandidates(SearchQuestion& question, const Context& cont
   (void)leave_out_refused(answer.question, context, space_);
   answer.question.constraints = question.constraints;  // as asked: the data judge shapes
   question_ = question = answer.question;
+  if (space_.tiles.size() > kMostChoices) keep_fastest_sizes(question_, context, space_);
+  question_.tiles = question.tiles = space_.tiles;
   auto times = search_times(question_, space_, context);
   if (const auto* missing = std::get_if<MissingTime>(&times))
     throw InvalidParameter("recall", "no time", "a time for every tile choice: " + missing->sentence);

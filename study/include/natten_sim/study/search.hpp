@@ -134,7 +134,7 @@ struct SearchAnswer {
 /// visits less and takes longer a token, which a count of tiles does not know.
 ///
 /// With a wish of recall the answer is a window for every head. Candidates then are dense attention and, for every tile
-/// choice that the question leaves, windows of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and
+/// choice that the question leaves (of more than 1,024 those of the sizes that are fastest a pair of tokens), windows of whole KV tiles or whole axes, with stride 1, strides of a Q tile, and
 /// strides that NATTEN need not mask; at most 24 windows along an axis, evenly spaced. Each has its fastest tiles. Heads
 /// climb the hull of recall over time (search's RecallTrade) until the wish ends them; then single heads take candidates
 /// off the hull that end nearer to it, as long as the launches take less, or keep more; where one window for a layer
