@@ -158,4 +158,12 @@ TEST_CASE("batches and serve have no sentence unless it is asked for") {
         std::string::npos);
 }
 
+TEST_CASE("a launch that reuse advises is an option of reuse") {
+  const std::string line =
+      "reuse --seqlen 5888 --device h200 --fidelity timed --compare cyclic --heads 2 --l2-bytes 1572864 --window 896";
+  const Json options = conclusion_of(line)["options"];
+  REQUIRE(options == Json::parse(R"({"interleave_heads": true})"));
+  CHECK(run(line + " --interleave-heads --json").exit_code == 0);
+}
+
 }  // namespace conclusion_test

@@ -38,7 +38,11 @@ void say_change(const study::ReuseConclusion& end, Closing& closing) {
   const study::ReuseChange& change = *end.change;
   const std::string name = change.order ? to_string(*change.order) : to_string(*change.launch);
   closing.change = change.order ? "first walk the KV tiles in " + name + " order" : "first launch " + name;
-  closing.options[change.order ? "order" : "launch"] = name;
+  if (change.order) {
+    closing.options["order"] = name;
+  } else {
+    closing.options["interleave_heads"] = *change.launch == LaunchOrder::kHeadsFirst;
+  }
   closing.gain = change.gain;
   closing.gain_text = fmt::format("{} instead of {}, {:.2f}x fewer", read_text(change.read_bytes),
                                   read_text(end.read_bytes), change.gain);
