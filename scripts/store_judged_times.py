@@ -61,6 +61,24 @@ def judged_flash_attention() -> dict[str, list[list[Any]]]:
     return judged
 
 
+def judged_draw() -> dict[str, list[list[Any]]]:
+    """Those of a draw of FlashAttention-2 and cuDNN; cuDNN has no deterministic launch in PyTorch."""
+    measured = {}
+    for row in rows_of("recordings/nvidia-h200-schedules-draw.json"):
+        if row["status"] == "measured":
+            point = row["point"]
+            measured[tuple(point[key] for key in ("implementation", "head_dim", "tokens", "batch", "heads", "mask", "mode"))] = median_ms(row)
+    judged: dict[str, list[list[Any]]] = {}
+    for path in ("predictions/h200_fa2_backward.json", "predictions/h200_cudnn_backward.json"):
+        for kernel, head_dim, tokens, batch, heads, heads_kv, mask, ordered, unordered, _ in rows_of(path):
+            for mode, order, predicted in (("deterministic", "fa2-split", ordered), ("unordered", "", unordered)):
+                if predicted is not None:
+                    judged.setdefault(f"{kernel}-h200-d{head_dim}", []).append(
+                        [mask, order, tokens, batch * heads, heads // heads_kv, predicted,
+                         measured[kernel, head_dim, tokens, batch, heads, mask, mode]])
+    return judged
+
+
 def with_judged(text: str, rows: list[list[Any]]) -> str:
     """The file's text with `rows` as its last member, one a line."""
     lines = ",\n".join("    " + json.dumps(row) for row in rows)
@@ -72,7 +90,7 @@ def with_judged(text: str, rows: list[list[Any]]) -> str:
 
 def main() -> int:
     stale = False
-    for name, rows in {**judged_ours(), **judged_flash_attention()}.items():
+    for name, rows in {**judged_ours(), **judged_flash_attention(), **judged_draw()}.items():
         path = DATA / f"schedule-costs/{name}.json"
         text = path.read_text()
         wanted = with_judged(text, rows)
