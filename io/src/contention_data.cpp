@@ -171,11 +171,11 @@ const std::map<std::string, BlindScore>& remedy_scores() {
     const Json document = parse_contention();
     for (const Json& entry : document["remedy_scores"]) {
       const StrictObject fields(entry, kContentionFile,
-                                {"remedy", "device", "suite", "path", "points", "median_ratio",
+                                {"remedy", "device", "suite", "path", "points", "median_ratio", "mean_ratio",
                                  "interval_ratio", "worst_ratio"});
       read[fields.text("remedy")] = {fields.text("device"), fields.integer("points"),
-                                     fields.number("median_ratio"), fields.number("interval_ratio"),
-                                     fields.number("worst_ratio")};
+                                     fields.number("median_ratio"), fields.number("mean_ratio"),
+                                     fields.number("interval_ratio"), fields.number("worst_ratio")};
     }
     return read;
   }();

@@ -6,6 +6,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/lowering_data.hpp>
+#include <natten_sim/models/scatter/swept_contention.hpp>
 #include <natten_sim/sim/scatter/index_stream.hpp>
 #include <natten_sim/study/scatter.hpp>
 
@@ -126,7 +127,18 @@ CalibrationError error_of(const ScatterAnswer& answer) {
   const ContentionProfile& profile = answer.profile;
   if (!profile.sweep) return calibration_error(profile, contention_points());
   const bool other = answer.question.construct != profile.sweep->construct || answer.question.path;
-  return calibration_error(profile, answer.cost.load, answer.cost.prediction, other);
+  const BlindScore* const score =
+      answer.question.path ? nullptr : score_of_construct(answer.question.construct);
+  if (score == nullptr || !outside_sweep(answer.cost.load, *profile.sweep).empty())
+    return calibration_error(profile, answer.cost.load, answer.cost.prediction, other);
+  CalibrationError error;
+  error.kind = kind_of(answer.cost.load, answer.cost.prediction);
+  error.unfitted_points = score->points;
+  error.unfitted_worst_ratio = score->worst_ratio;
+  error.unfitted_mean_ratio = score->mean_ratio;
+  const double time_ns = answer.cost.prediction.time_ns;
+  error.interval = TimeInterval{time_ns / score->interval_ratio, time_ns * score->interval_ratio};
+  return error;
 }
 
 /// The operator's row for a release. The operator is the first one that adds by the question's construct.

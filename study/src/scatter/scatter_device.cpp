@@ -9,6 +9,28 @@
 #include <natten_sim/io/lowering_data.hpp>
 
 namespace natten_sim::study {
+namespace {
+
+/// A construct that is a remedy: of every other one, or instead of one.
+struct ConstructRemedy {
+  const char* remedy;
+  RemedyEffort effort;
+  const char* construct;
+  const char* instead_of = nullptr;
+};
+
+/// The least effort first. A table's rows say which types each has.
+constexpr ConstructRemedy kConstructRemedies[] = {
+    {"index-add", RemedyEffort::kOperator, "torch-index-add", "torch-scatter-add"},
+    {"relaxed-ordering", RemedyEffort::kArgument, "triton-atomic-relaxed", "triton-atomic-acq-rel"},
+    {"packed-x2", RemedyEffort::kInstruction, "ptx-red-relaxed-f16x2"},
+    {"packed-x2", RemedyEffort::kInstruction, "cuda-atomicadd-bfloat162"},
+    {"vector", RemedyEffort::kInstruction, "ptx-red-relaxed-v4-f32"},
+    {"vector", RemedyEffort::kInstruction, "ptx-red-relaxed-v8-f16"},
+    {"vector", RemedyEffort::kInstruction, "ptx-red-relaxed-v8-bf16"}};
+
+}  // namespace
+
 ScatterDevice scatter_device(const std::string& name, const Context& context) {
   const Device& device = context.catalog.device(name);
   const std::vector<std::string> missing = missing_for_contention(device);
@@ -34,25 +56,25 @@ std::vector<std::string> scatter_constructs() { return construct_names(builtin_l
 
 std::vector<OtherLowering> other_lowerings(const Lowering& as_is, std::int64_t width) {
   std::vector<OtherLowering> others;
-  const auto add = [&](const char* remedy, RemedyEffort effort, std::string_view construct) {
+  for (const ConstructRemedy& other : kConstructRemedies) {
+    if (as_is.construct == other.construct) continue;
+    if (other.instead_of != nullptr && as_is.construct != other.instead_of) continue;
     for (const Lowering& row : builtin_lowerings()) {
-      if (row.construct == construct && row.architecture == as_is.architecture && row.type == as_is.type &&
-          width % row.vector_width == 0)
-        others.push_back({remedy, effort, &row});
+      if (row.construct == other.construct && row.architecture == as_is.architecture &&
+          row.type == as_is.type && width % row.vector_width == 0)
+        others.push_back({other.remedy, other.effort, &row});
     }
-  };
-  if (as_is.construct == "torch-scatter-add" && as_is.issue == IssueCost::kOperator)
-    add("index-add", RemedyEffort::kOperator, "torch-index-add");
-  if (as_is.construct == "triton-atomic-acq-rel")
-    add("relaxed-ordering", RemedyEffort::kArgument, "triton-atomic-relaxed");
-  const auto own = [&](const char* remedy, std::string_view construct) {
-    if (as_is.construct != construct) add(remedy, RemedyEffort::kInstruction, construct);
-  };
-  own("packed-x2", as_is.type == Dtype::kFp16 ? "ptx-red-relaxed-f16x2" : "cuda-atomicadd-bfloat162");
-  own("vector", as_is.type == Dtype::kFp32   ? "ptx-red-relaxed-v4-f32"
-                : as_is.type == Dtype::kFp16 ? "ptx-red-relaxed-v8-f16"
-                                             : "ptx-red-relaxed-v8-bf16");
+  }
   return others;
+}
+
+const BlindScore* score_of_construct(const std::string& construct) {
+  for (const ConstructRemedy& other : kConstructRemedies) {
+    if (construct != other.construct) continue;
+    const auto score = remedy_scores().find(other.remedy);
+    return score == remedy_scores().end() ? nullptr : &score->second;
+  }
+  return nullptr;
 }
 
 void describe_collisions(const CollisionCount& collisions, ScatterLoad& load) {

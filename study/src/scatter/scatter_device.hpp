@@ -39,6 +39,9 @@ struct OtherLowering {
 /// - packed-x2, vector: native packed and vector forms, in a kernel of your own.
 [[nodiscard]] std::vector<OtherLowering> other_lowerings(const Lowering& as_is, std::int64_t width);
 
+/// The score of predictions of a construct that were frozen before they were timed; null if none were.
+[[nodiscard]] const BlindScore* score_of_construct(const std::string& construct);
+
 /// Fills in the prediction for `cost.load`, and the words if they are wanted.
 void predict_cost(const CollisionCount& collisions, const ScatterDetails& details, const ScatterDevice& device,
                   ScatterCost& cost);

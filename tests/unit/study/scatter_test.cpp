@@ -153,7 +153,12 @@ TEST_CASE("a remedy that is a construct takes what that construct's own question
         ++constructs;
         ScatterQuestion again = question;
         again.construct = *remedy.construct;
-        CHECK(study::scatter(again, scatter_context()).cost.prediction.time_ns == remedy.time_ns);
+        again.details = {.calibration = true};
+        const ScatterAnswer one = study::scatter(again, scatter_context());
+        CHECK(one.cost.prediction.time_ns == remedy.time_ns);
+        REQUIRE(one.calibration->interval.has_value());
+        CHECK(one.calibration->interval->most_ns == remedy.interval->most_ns);
+        CHECK(one.calibration->unfitted_points == remedy.blind->points);
       }
       CHECK(constructs == (type == Dtype::kFp32 ? 2 : 3));
     }

@@ -50,6 +50,9 @@ TEST_CASE("scores of remedies are those of the predictions that were frozen") {
     CHECK(score["points"] == n);
     CHECK(score["worst_ratio"] == Approx(sorted.back()).epsilon(1e-3));
     CHECK(score["median_ratio"] == Approx((sorted[(n - 1) / 2] + sorted[n / 2]) / 2).epsilon(1e-3));
+    double logs = 0;
+    for (const double ratio : sorted) logs += std::log(ratio);
+    CHECK(score["mean_ratio"] == Approx(std::exp(logs / static_cast<double>(n))).epsilon(1e-3));
     // Conformal: of n + 1 exchangeable ratios nine of ten lie at or below the ceil(0.9 (n + 1))th of n.
     const auto rank = static_cast<std::size_t>(std::ceil(0.9 * static_cast<double>(n + 1)));
     CHECK(score["interval_ratio"] == Approx(sorted[rank - 1]).epsilon(1e-3));

@@ -96,7 +96,8 @@ struct RemedyCosts {
 struct BlindScore {
   std::string device;
   std::int64_t points = 0;
-  double median_ratio = 1, interval_ratio = 1, worst_ratio = 1;  ///< nine of ten lie within interval_ratio
+  double median_ratio = 1, mean_ratio = 1;         ///< the mean is geometric
+  double interval_ratio = 1, worst_ratio = 1;      ///< nine of ten lie within interval_ratio
 };
 
 /// Rows up to here are served by one slice of the L2 at a time.
