@@ -235,7 +235,7 @@ def test_a_schedules_table_runs_again() -> None:
 
 @pytest.mark.parametrize(("keywords", "parameter", "part"), [
     ({"kernel": "fa4", "device": "h200", "seqlen_q": 8192, "q_tiles": 4}, "q_tiles", "the kernel says the rest"),
-    ({"kernel": "fa4", "seqlen_q": 8192}, "kernel", "device NAME too"),
+    ({"kernel": "fa4", "seqlen_q": 8192}, "kernel", "needs device"),
     ({"kernel": "fa4", "device": "h200", "seqlen_q": 8192, "mask": np.ones((4, 4), dtype=bool)}, "mask", "a window"),
     ({"kernel": "fa5", "device": "h200", "seqlen_q": 8192}, "kernel", "fa4"),
     ({"q_tiles": 4, "costs": "fa4-h200-d128", "reduce": 2}, "costs", "costs cannot be combined with reduce"),

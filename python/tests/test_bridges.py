@@ -68,7 +68,7 @@ def test_advice_on_a_cyclic_axis_has_blocks_that_visit_what_count_says() -> None
     advice = natten_sim.advise(**problem, heads=8, head_dim=64, device="h100").to_dict()["result"]["devices"][0]
     assert len(advice["choices"]) == 3
     for choice in advice["choices"]:
-        shape = {name: tuple(choice[name]) for name in ("window", "stride", "q_tile", "kv_tile")}
+        shape: dict[str, Any] = {name: tuple(choice[name]) for name in ("window", "stride", "q_tile", "kv_tile")}
         plan = eval(choice["flex_plan"], {"natten_sim": natten_sim})
         assert plan.visited == natten_sim.count(**problem, **shape).visited_tiles
         assert "around(query)" in choice["natten_call"]

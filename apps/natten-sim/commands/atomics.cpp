@@ -89,7 +89,7 @@ int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   ProgressBar bar("counting", notes.quiet());
   context.progress = bar.callback();
   ScatterQuestion question = flags.question;
-  question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = !flags.output.csv};
+  question.details = {.addresses = !flags.output.csv, .remedies = true, .calibration = true};
   if (answered_by_estimate(flags.output, reply, "atomics", options_of<ScatterQuestion>().echo(question),
                            study::estimate(question)))
     return kExitDone;
