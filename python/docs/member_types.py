@@ -123,6 +123,7 @@ QUESTIONS: list[tuple[str, str, list[dict[str, Any]]]] = [
         {"distribution": "hot:4", "dtype": "fp32", "device": "a100-40gb"}, {"updates": 1000, "rows": 100, "width": 3},
         {"distribution": "zipf:1.5", "updates": 10000, "path": "cas", "values": "constant"}, {"updates": 0},
         {"distribution": "zipf:1.5", "dtype": "bf16", "prior_runs": 3}, {"dtype": "fp16", "device": "h100"},
+        {"compare": ["2.9", "main"]},
     ]),
     ("Msda", "msda", [
         {"config": "B1_640_d256_L4"}, {"config": "B4_800x1333_d256_L4", "phase": "backward", "accumulator": "fp32"},
