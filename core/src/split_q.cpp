@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,11 +35,11 @@ void require_valid(const OperandSizes& sizes) {
   require_in("sector_bytes", sizes.sector_bytes, std::int64_t{1} << 20);
 }
 
-void require_whole_sectors(const char* parameter, std::int64_t row_bytes, const OperandSizes& sizes) {
+void require_whole_sectors(const char* parameter, std::int64_t row_bytes, const OperandSizes& sizes, const char* of) {
   if (row_bytes % sizes.sector_bytes == 0) return;
   throw InvalidParameter(parameter, std::to_string(row_bytes) + " bytes a token",
                          "rows of whole sectors of " + std::to_string(sizes.sector_bytes) +
-                             " bytes for layouts of several axes");
+                             " bytes for " + of);
 }
 
 void require_keys(const SplitQProblem& problem) {
@@ -55,6 +57,29 @@ void require_keys(const SplitQProblem& problem) {
   }
 }
 
+void require_rows(const SplitQProblem& problem) {
+  if (problem.rows == nullptr) return;
+  const VisitedRows& rows = *problem.rows;
+  const AxisMask& axis = problem.mask[0];
+  if (problem.mask.rank() != 1 || axis.window < axis.length || axis.causal)
+    throw InvalidParameter("mask", "blocks beside a window", "one axis without a window and a causal mask");
+  for (const auto& [name, all, own] : {std::tuple{"heads", problem.sizes.heads, rows.heads},
+                                       std::tuple{"batch_size", problem.sizes.batch, rows.batches}}) {
+    if (own < 1 || all % own != 0)
+      throw InvalidParameter(name, std::to_string(all), "a multiple of " + std::to_string(own) + ", those of the mask");
+  }
+  const std::int64_t q_tiles = ceil_divide(axis.length, problem.tiles.q_tile[0]);
+  const std::int64_t kv_tiles = ceil_divide(key_length(problem, 0), problem.tiles.kv_tile[0]);
+  if (std::cmp_not_equal(rows.kv_of_q.size(), rows.masks() * q_tiles))
+    throw InvalidParameter("mask", std::to_string(rows.kv_of_q.size()) + " rows of tiles",
+                           std::to_string(rows.masks() * q_tiles));
+  for (const std::vector<std::int32_t>& row : rows.kv_of_q) {
+    const bool ascending = std::is_sorted(row.begin(), row.end(), std::less_equal<>());
+    if (!ascending || (!row.empty() && (row.front() < 0 || row.back() >= kv_tiles)))
+      throw InvalidParameter("mask", "a row that is out of order", "KV tiles below " + std::to_string(kv_tiles) + ", ascending");
+  }
+}
+
 }  // namespace
 
 void require_valid(const SplitQProblem& problem) {
@@ -69,11 +94,13 @@ void require_valid(const SplitQProblem& problem) {
                              "1 (tiles of a dilated layout are not contiguous)");
     }
   }
-  if (problem.mask.rank() > 1) {
-    require_whole_sectors("head_dim", sizes.key_row_bytes(), sizes);
-    require_whole_sectors("head_dim_value", sizes.value_row_bytes(), sizes);
+  if (problem.mask.rank() > 1 || problem.rows != nullptr) {
+    const char* of = problem.rows != nullptr ? "masks of blocks" : "layouts of several axes";
+    require_whole_sectors("head_dim", sizes.key_row_bytes(), sizes, of);
+    require_whole_sectors("head_dim_value", sizes.value_row_bytes(), sizes, of);
   }
   require_keys(problem);
+  require_rows(problem);
   const std::int64_t tokens = std::max(product(input_of(problem.mask), "tokens"), problem.keys.value_or(1));
   const std::int64_t row = std::max(sizes.key_row_bytes(), sizes.value_row_bytes());
   const std::int64_t head = checked_multiply(tokens, row, "bytes of an operand");
@@ -89,6 +116,12 @@ TileRange visited_kv_tiles(const AxisMask& axis, std::int64_t q_tile, std::int64
   const std::int64_t last = q_tile < axis.length - first ? first + q_tile - 1 : axis.length - 1;
   return {attended_range(group, first).begin / kv_tile,
           ceil_divide(attended_range(group, last).end, kv_tile)};
+}
+
+bool is_dense(const SplitQProblem& problem) {
+  return problem.rows == nullptr && std::all_of(problem.mask.begin(), problem.mask.end(), [](const AxisMask& axis) {
+           return axis.window == axis.length && !axis.causal;
+         });
 }
 
 std::int64_t key_length(const SplitQProblem& problem, std::size_t axis) {

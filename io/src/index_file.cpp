@@ -175,6 +175,7 @@ class TextStream final : public IndexStream {
 
 std::unique_ptr<IndexStream> open_npy(ByteSource bytes, std::int64_t rows, std::string where) {
   const NpyHeader array = read_npy_header(bytes, where);
+  if (array.kind == 'b') throw MalformedData(where, "booleans", "numbers of rows");
   return std::make_unique<BinaryStream>(std::move(bytes), array.kind, array.bytes, array.elements, rows,
                                         std::move(where));
 }

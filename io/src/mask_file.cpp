@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <cstring>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -7,6 +9,8 @@
 #include <natten_sim/io/mask_file.hpp>
 #include <natten_sim/io/schedule_table.hpp>
 #include <natten_sim/io/strict_object.hpp>
+
+#include "npy_header.hpp"
 
 namespace natten_sim {
 namespace {
@@ -127,6 +131,7 @@ GivenMask read_block_lists(const StrictObject& file) {
   if (full) set_blocks(file, "full_kv_indices", *full, TileWork::kFull, mask);
   given.mask.rule = std::move(mask);
   given.masks = heads;
+  given.batches = static_cast<std::int64_t>(file.array("kv_num_blocks").size());
   return given;
 }
 
@@ -162,12 +167,61 @@ GivenMask read_sparse_rows(const StrictObject& file) {
   return given;
 }
 
+constexpr std::string_view kNpyStart = "\x93NUMPY";
+constexpr const char* kNpyBlocks = "booleans, or integers of 0 (skipped), 1 (partial) and 2 (full)";
+
+/// An element of `bytes` bytes, little-endian; integers below zero are large.
+std::uint64_t unsigned_at(const char* at, std::size_t bytes) {
+  std::uint64_t value = 0;
+  for (std::size_t i = bytes; i-- > 0;) value = value << 8 | static_cast<unsigned char>(at[i]);
+  return value;
+}
+
+/// A NumPy array: (heads or batches and heads, one mask below the other,) Q blocks, KV blocks.
+GivenMask read_array(std::string_view text, const std::string& where) {
+  std::string_view rest = text;
+  const NpyHeader array = read_npy_header(
+      [&](std::span<char> buffer) {
+        const std::size_t size = std::min(buffer.size(), rest.size());
+        std::memcpy(buffer.data(), rest.data(), size);
+        rest.remove_prefix(size);
+        return size;
+      },
+      where);
+  const std::size_t rank = array.shape.size();
+  if (array.kind == 'f') throw MalformedData(where, "fractions", kNpyBlocks);
+  if (rank < 2 || rank > 4) throw MalformedData(where, std::to_string(rank) + " axes", "(batches, heads,) Q blocks, KV blocks");
+  const std::int64_t columns = array.shape.back();
+  if (columns < 1 || columns > kMostBlocks || array.shape[rank - 2] > kMostBlocks || array.elements < 1 ||
+      array.elements > kMostCells)
+    throw MalformedData(where, std::to_string(array.elements) + " blocks", "1 to 2^28 blocks, at most 65,536 an edge");
+  const auto cells = static_cast<std::size_t>(array.elements);
+  if (rest.size() != cells * array.bytes)
+    throw MalformedData(where, std::to_string(rest.size()) + " bytes of elements", std::to_string(cells * array.bytes));
+  BlockMask mask{static_cast<std::int32_t>(array.elements / columns), static_cast<std::int32_t>(columns),
+                 MaskCells(cells, TileWork::kNone)};
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    const std::uint64_t value = unsigned_at(rest.data() + cell * array.bytes, array.bytes);
+    if (value > (array.kind == 'b' ? 1 : 2)) throw MalformedData(where, "element " + std::to_string(cell), kNpyBlocks);
+    if (value > 0) mask.work.set(cell, array.kind == 'b' || value == 2 ? TileWork::kFull : TileWork::kPartial);
+  }
+  GivenMask given;
+  given.masks = mask.q_tiles / array.shape[rank - 2];
+  if (rank == 4) given.batches = array.shape[0];
+  given.mask.rule = std::move(mask);
+  return given;
+}
+
 }  // namespace
 
 GivenMask parse_mask_file(std::string_view text, const std::string& where) {
+  if (text.starts_with(kNpyStart)) return read_array(text, where);
   const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || text[first] != '{')
-    return {{parse_block_mask(text, where), {}}, 1, {}, {}, {}, {}};
+  if (first == std::string_view::npos || text[first] != '{') {
+    GivenMask given;
+    given.mask.rule = parse_block_mask(text, where);
+    return given;
+  }
   const Json json = parse_strict(text, where);
   if (json.contains("indptr"))
     return read_sparse_rows(

@@ -85,12 +85,13 @@ class HeaderReader {
     const std::string_view name = quoted();
     const bool known =
         name.size() == 3 && (name[0] == '<' || name[0] == '|') &&
-        (name[1] == 'f' ? name[2] == '4' || name[2] == '8'
+        (name[1] == 'b'   ? name[2] == '1'
+         : name[1] == 'f' ? name[2] == '4' || name[2] == '8'
                         : (name[1] == 'i' || name[1] == 'u') &&
                               std::string_view("1248").find(name[2]) != std::string_view::npos);
     if (!known) {
       refuse("elements of type '" + printable(name.substr(0, 40)) + "'",
-             "little-endian i1..i8, u1..u8, f4 or f8");
+             "little-endian b1, i1..i8, u1..u8, f4 or f8");
     }
     header_.kind = name[1];
     header_.bytes = static_cast<std::size_t>(name[2] - '0');

@@ -11,7 +11,7 @@ namespace natten_sim {
 
 /// What the header of a NumPy file (.npy) says about its elements.
 struct NpyHeader {
-  char kind = 0;               ///< i, u or f
+  char kind = 0;               ///< b, i, u or f
   std::size_t bytes = 0;       ///< of an element
   bool fortran_order = false;  ///< and more than one axis
   std::int64_t elements = 0;

@@ -43,7 +43,7 @@ OffsetTables::OffsetTables(ByteSource bytes, const Extents& layout, std::string 
                         "heads, or layers and heads, before " + text_of(whole) + " or " + text_of(factors) +
                             ", the offsets of " + to_string(layout));
   }
-  if (header.kind != 'f') throw MalformedData(where_, "integers", "numbers of 32 or 64 bits with a fraction");
+  if (header.kind != 'f') throw MalformedData(where_, header.kind == 'b' ? "booleans" : "integers", "numbers of 32 or 64 bits with a fraction");
   const std::vector<std::int64_t>& inner = product_ ? factors : whole;
   heads_ = static_cast<std::size_t>(shape[shape.size() - inner.size() - 1]);
   if (shape.size() - inner.size() == 2) layers_ = static_cast<std::size_t>(shape.front());

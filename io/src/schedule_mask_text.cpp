@@ -34,7 +34,7 @@ DocumentMask parse_documents(const std::string& text) {
   return mask;
 }
 
-constexpr const char* kRules = "full, causal, window:L,R, document:LEN,.. or prefix:LEN";
+constexpr const char* kRules = "full, causal, window:L,R, document:LEN,.., prefix:LEN or dilated:STEP";
 
 /// One rule of a sequence; none: the text is something else.
 std::optional<SequenceRule> parse_rule(const std::string& text) {
@@ -45,16 +45,18 @@ std::optional<SequenceRule> parse_rule(const std::string& text) {
   if (text.starts_with("document:")) return parse_documents(after("document:"));
   if (text.starts_with("prefix:"))
     return PrefixMask{parse_integer("mask prefix", after("prefix:"), 1, kMaxLength)};
+  if (text.starts_with("dilated:"))
+    return DilatedMask{parse_integer("mask dilated", after("dilated:"), 1, kMaxLength)};
   return std::nullopt;
 }
 
 ScheduleMask alone(SequenceRule rule) {
   return std::visit(
       [](auto& each) {
-        if constexpr (std::same_as<std::remove_cvref_t<decltype(each)>, PrefixMask>) {
-          return ScheduleMask{JoinedMask{{{each}}}};
-        } else {
+        if constexpr (requires { ScheduleMask{std::move(each)}; }) {
           return ScheduleMask{std::move(each)};
+        } else {
+          return ScheduleMask{JoinedMask{{{each}}}};
         }
       },
       rule);
@@ -186,6 +188,7 @@ struct MaskText {
   }
   std::string operator()(const DocumentMask& mask) const { return "document:" + numbers_text(mask.lengths); }
   std::string operator()(const PrefixMask& mask) const { return "prefix:" + std::to_string(mask.length); }
+  std::string operator()(const DilatedMask& mask) const { return "dilated:" + std::to_string(mask.step); }
   std::string operator()(const JoinedMask& mask) const { return joined_text(mask); }
   std::string operator()(const VarlenMask& mask) const { return varlen_text(mask); }
   std::string operator()(const GnaMask& mask) const { return gna_text(mask); }
@@ -220,10 +223,10 @@ std::variant<ScheduleMask, MaskFile> parse_schedule_mask(const std::string& text
   if (text.starts_with("varlen:")) return ScheduleMask{parse_varlen(after("varlen:"))};
   if (text.starts_with("gna:")) return ScheduleMask{parse_gna(after("gna:"))};
   if (text == "-" || std::filesystem::exists(text, ignored)) return MaskFile{text};
-  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "prefix:", "varlen:", "gna:"};
+  const std::vector<std::string> names = {"full", "causal", "window:", "document:", "prefix:", "dilated:", "varlen:", "gna:"};
   throw UnknownName(
       "mask", text, closest_name(text, names),
-      "full, causal, window:L,R, document:LEN,LEN,.., prefix:LEN, these joined by & and |, varlen:RULE:LEN,.., "
+      "full, causal, window:L,R, document:LEN,LEN,.., prefix:LEN, dilated:STEP, these joined by & and |, varlen:RULE:LEN,.., "
       "gna:i=..,w=.. or a file that exists");
 }
 

@@ -90,6 +90,7 @@ GivenMask PythonValue<GivenMask>::read(const std::string& name, nb::handle value
     const Array array = array_of(name, value, 4);
     given.mask = {tiles_of(name, value, array), "array"};
     for (std::size_t axis = 0; axis + 2 < array.ndim(); ++axis) given.masks *= static_cast<std::int64_t>(array.shape(axis));
+    if (array.ndim() == 4) given.batches = static_cast<std::int64_t>(array.shape(0));
     return given;
   }
   std::variant<ScheduleMask, MaskFile> mask = parse_schedule_mask(text_of(name, value, kMasks));

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -51,6 +52,7 @@ std::vector<std::string> attention_parts(const AttentionSubject& subject) {
   std::vector<std::string> parts = {fmt::format(
       "attention over {}{}{}", length, subject.seqlen_k ? fmt::format(" x {} keys", *subject.seqlen_k) : "",
       causal_text(subject.causal))};
+  if (subject.mask) parts.push_back("mask " + mask_text(subject.mask->mask));
   if (subject.window && sweep == nullptr) parts.push_back("window " + to_string(*subject.window));
   parts.push_back(
       fmt::format("{} of head dim {}{}", counted(subject.heads, "head"), subject.head_dim,

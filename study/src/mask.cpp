@@ -1,8 +1,5 @@
 #include <algorithm>
-#include <concepts>
 #include <memory>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -11,9 +8,11 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/mask_function.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/study/count.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/mask.hpp>
 
-#include "schedules/schedule_problem.hpp"
+#include "given_blocks.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -22,72 +21,20 @@ constexpr std::int64_t kOtherBlocks[] = {64, 128};
 /// FlashAttention-4's block-sparse kernel.
 constexpr const char* kFlash = "fa4";
 
-/// The rule as joined ones; none: tiles of its own.
-std::optional<JoinedMask> joined_of(const ScheduleMask& mask) {
-  return std::visit(
-      [](const auto& rule) -> std::optional<JoinedMask> {
-        using Rule = std::remove_cvref_t<decltype(rule)>;
-        if constexpr (std::same_as<Rule, JoinedMask>) {
-          return rule;
-        } else if constexpr (std::constructible_from<SequenceRule, Rule>) {
-          return JoinedMask{{{rule}}};
-        } else {
-          return std::nullopt;
-        }
-      },
-      mask.rule);
-}
-
-/// `said` and the mask's own must agree.
-std::optional<std::int64_t> agreed(const char* name, std::optional<std::int64_t> said,
-                                   std::optional<std::int64_t> of_mask) {
-  if (said && of_mask && *said != *of_mask)
-    throw InvalidParameter(name, std::to_string(*said),
-                           std::to_string(*of_mask) + ", as the mask's file says");
-  return said ? said : of_mask;
-}
-
-std::int64_t documents_length(const ScheduleMask& mask) {
-  std::int64_t sum = 0;
-  const auto add = [&](const SequenceRule& rule) {
-    const auto* documents = std::get_if<DocumentMask>(&rule);
-    if (documents == nullptr || sum > 0) return;
-    for (const std::int64_t length : documents->lengths) sum = checked_add(sum, length, "mask document");
-  };
-  if (const std::optional<JoinedMask> joined = joined_of(mask))
-    for (const auto& all : joined->any) std::for_each(all.begin(), all.end(), add);
-  return sum;
-}
-
-/// Sizes from the question and the mask; of blocks without any, as many tokens as blocks hold.
+/// What the question leaves out, from its mask.
 MaskQuestion resolved(MaskQuestion question) {
-  GivenMask& mask = question.mask;
-  question.q_tile = agreed("q_tile", question.q_tile, mask.q_tile).value_or(kBlockOfFlex);
-  question.kv_tile = agreed("kv_tile", question.kv_tile, mask.kv_tile).value_or(kBlockOfFlex);
-  question.q_tokens = agreed("seqlen_q", question.q_tokens, mask.q_tokens);
-  question.kv_tokens = agreed("seqlen_k", question.kv_tokens, mask.kv_tokens);
-  if (const auto* blocks = std::get_if<BlockMask>(&mask.mask.rule)) {
-    const std::int64_t q_tiles = blocks->q_tiles / mask.masks;
-    if (!question.q_tokens) question.q_tokens = checked_multiply(q_tiles, *question.q_tile, "seqlen_q");
-    if (!question.kv_tokens)
-      question.kv_tokens = checked_multiply(blocks->kv_tiles, *question.kv_tile, "seqlen_k");
-    for (const auto& [name, tokens, tile, tiles] :
-         {std::tuple{"seqlen_q", *question.q_tokens, *question.q_tile, q_tiles},
-          std::tuple{"seqlen_k", *question.kv_tokens, *question.kv_tile, std::int64_t{blocks->kv_tiles}}}) {
-      if (ceil_divide(tokens, tile) != tiles)
-        throw InvalidParameter(name, std::to_string(tokens),
-                               std::to_string((tiles - 1) * tile + 1) + ".." + std::to_string(tiles * tile) +
-                                   ", which " + std::to_string(tiles) + " blocks of " + std::to_string(tile) +
-                                   " tokens hold");
-    }
-  } else if (std::holds_alternative<GnaMask>(mask.mask.rule)) {
-    throw InvalidParameter(
-        "mask", "gna", "another rule, or a file of blocks: " + mention("count") + " counts neighborhoods");
+  const GivenMask& mask = question.mask;
+  SaidSizes said{question.q_tokens, question.kv_tokens, question.q_tile, question.kv_tile};
+  if (const AttentionKernel* own = question.kernel.own.get()) {  // its own tiles, unless others are said
+    if (!said.q_tile && !mask.q_tile) said.q_tile = own->q_tile;
+    const KernelTile* tile = own->tile_of(question.head_dim);
+    if (!said.kv_tile && !mask.kv_tile && tile != nullptr) said.kv_tile = tile->kv_tile;
   }
-  const std::int64_t documents = documents_length(mask.mask);
-  if (!question.q_tokens && documents > 0) question.q_tokens = documents;
-  if (!question.q_tokens) throw InvalidParameter("seqlen_q", "missing", "the tokens of the queries");
-  if (!question.kv_tokens) question.kv_tokens = question.q_tokens;
+  const SequenceTiling sizes = sizes_of(mask, said, kBlockOfFlex);
+  question.q_tokens = sizes.q_tokens;
+  question.kv_tokens = sizes.kv_tokens;
+  question.q_tile = sizes.q_tile;
+  question.kv_tile = sizes.kv_tile;
   if (question.heads * question.batch % mask.masks != 0)
     throw InvalidParameter(
         "heads", std::to_string(question.heads),
@@ -97,28 +44,9 @@ MaskQuestion resolved(MaskQuestion question) {
     throw InvalidParameter("heads-kv", std::to_string(*question.heads_kv),
                            "a divisor of the heads (" + std::to_string(question.heads) + ")");
   const auto takes = [&](const char* kernel) { return question.kernel == kernel; };
-  if (!takes("flexattention") && !takes(kFlash) && !takes("gna"))
-    throw InvalidParameter("kernel", question.kernel, "flexattention, fa4 or gna, which take lists of blocks");
+  if (!takes("flexattention") && !takes(kFlash) && !takes("gna") && question.kernel.own == nullptr)
+    throw InvalidParameter("kernel", question.kernel, "flexattention, fa4 or gna, which take lists of blocks, or a kernel file");
   return question;
-}
-
-SequenceTiling tiling_of(const MaskQuestion& question, std::int64_t q_tile, std::int64_t kv_tile) {
-  return {*question.q_tokens, *question.kv_tokens, q_tile, kv_tile};
-}
-
-/// Tiles that are cut at the end of a sequence are partial: kernels pad them.
-void mask_padding(const SequenceTiling& tiling, std::int64_t masks, BlockMask& mask) {
-  const std::int64_t q_tiles = mask.q_tiles / masks, kv_tiles = mask.kv_tiles;
-  const bool q_cut = tiling.q_tokens % tiling.q_tile != 0, kv_cut = tiling.kv_tokens % tiling.kv_tile != 0;
-  const auto soften = [&](std::int64_t q, std::int64_t kv) {
-    const auto cell = static_cast<std::size_t>(q * kv_tiles + kv);
-    if (mask.work[cell] == TileWork::kFull) mask.work.set(cell, TileWork::kPartial);
-  };
-  for (std::int64_t q = 0; q < mask.q_tiles; ++q) {
-    if (kv_cut) soften(q, kv_tiles - 1);
-    if (!q_cut || q % q_tiles != q_tiles - 1) continue;
-    for (std::int64_t kv = 0; kv < kv_tiles; ++kv) soften(q, kv);
-  }
 }
 
 using Ctas = std::vector<CtaWork>;
@@ -201,22 +129,8 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
 }
 
 /// Tiles and, of rules, pairs of tokens.
-TilesOfRules tiles_of(const MaskQuestion& question, std::int64_t q_tile, std::int64_t kv_tile,
-                      const Catalog& catalog) {
-  const SequenceTiling tiling = tiling_of(question, q_tile, kv_tile);
-  TilesOfRules tiles;
-  if (const std::optional<JoinedMask> joined = joined_of(question.mask.mask)) {
-    tiles = joined_mask(tiling, *joined);
-  } else if (const auto* blocks = std::get_if<BlockMask>(&question.mask.mask.rule)) {
-    tiles.tiles = *blocks;
-  } else {  // sequences with blocks of their own
-    tiles.tiles = masked_tiles(TokenSizes{tiling.q_tokens, tiling.kv_tokens, q_tile, kv_tile},
-                               question.mask.mask, 1, catalog)
-                      .mask;
-    return tiles;
-  }
-  mask_padding(tiling, question.mask.masks, tiles.tiles);
-  return tiles;
+TilesOfRules tiles_of(const MaskQuestion& question, std::int64_t q_tile, std::int64_t kv_tile, const Catalog& catalog) {
+  return given_tiles(question.mask, {*question.q_tokens, *question.kv_tokens, q_tile, kv_tile}, catalog);
 }
 
 BlockCount count_of(const MaskQuestion& question, const TilesOfRules& tiles, std::int64_t q_tile,
@@ -263,7 +177,63 @@ double BlockCount::visited_share(std::int64_t masks) const {
          (static_cast<double>(q_tiles) * static_cast<double>(kv_tiles) * static_cast<double>(masks));
 }
 
-MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
+namespace {
+
+/// Members of a count that describe a window, as they are when it describes none.
+void require_no_window(const CountQuestion& count) {
+  const auto all_false = [](const PerAxis<bool>& flags) {
+    return std::none_of(flags.begin(), flags.end(), [](bool flag) { return flag; });
+  };
+  for (const auto& [name, given] :
+       {std::pair{"window", !count.window.empty()}, std::pair{"stride", !count.stride.empty()},
+        std::pair{"dilation", !count.dilation.empty()}, std::pair{"causal", !all_false(count.causal)},
+        std::pair{"cyclic", !all_false(count.cyclic)}, std::pair{"kv-tiling", count.kv_tiling.has_value()},
+        std::pair{"tiling", count.tiling != Tiling::kMultiDimensional},
+        std::pair{"backward-q-tile", !count.backward_q_tile.empty()},
+        std::pair{"backward-kv-tile", !count.backward_kv_tile.empty()},
+        std::pair{"kernel-schedule", count.kernel_schedule.has_value()},
+        std::pair{"mask-function", count.mask_function.has_value()}}) {
+    if (given) throw Conflict(mention("mask"), mention(name));
+  }
+}
+
+std::optional<std::int64_t> block_of(const char* name, const Extents& tile) {
+  if (tile.empty()) return std::nullopt;
+  if (tile.rank() > 1) throw InvalidParameter(name, to_string(tile), "tokens of a block: one number beside " + mention("mask"));
+  return tile[0];
+}
+
+}  // namespace
+
+MaskQuestion mask_question_of(const CountQuestion& count, const GivenMask& mask, const Catalog& catalog) {
+  require_no_window(count);
+  Setting setting = count.setting;
+  setting.device = setting.backend = std::nullopt;  // what NATTEN would choose does not matter
+  setting = resolved(setting, catalog);
+  if (setting.head_dim_value != setting.head_dim)
+    throw InvalidParameter("dim-value", std::to_string(*setting.head_dim_value), "that of Q and K beside " + mention("mask"));
+  if (setting.add_kv != 0) throw Conflict(mention("mask"), mention("add-kv"));
+  MaskQuestion question;
+  question.mask = mask;
+  if (!setting.input.empty()) question.q_tokens = product(setting.input, "tokens");
+  question.q_tile = block_of("q-tile", count.q_tile);
+  question.kv_tile = block_of("kv-tile", count.kv_tile);
+  question.heads = *setting.heads;
+  question.heads_kv = setting.heads_kv;
+  question.batch = setting.batch;
+  question.head_dim = *setting.head_dim;
+  question.dtype = *setting.dtype;
+  if (count.kernel) question.kernel = *count.kernel;
+  question.device = count.setting.device;
+  question.backprop = count.backward;
+  question.rest_ms = count.rest_ms;
+  question.mask_cost = count.mask_cost;
+  return question;
+}
+
+MaskAnswer count_mask(const MaskQuestion& asked, const Context& given) {
+  const WithKernels kernels(given, asked.kernel);
+  const Context& context = kernels.get();
   MaskAnswer answer{
       .question = resolved(asked), .masks = asked.mask.masks, .count = {}, .pairs = {}, .others = {}};
   const MaskQuestion& question = answer.question;
@@ -271,7 +241,7 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& context) {
   const bool rules = joined_of(question.mask.mask).has_value();
   if (rules) answer.pairs = tiles.pairs;
   answer.count = count_of(question, tiles, *question.q_tile, *question.kv_tile, context);
-  if (!rules || question.kernel == kFlash) return answer;
+  if (!rules || question.kernel == kFlash || question.kernel.own != nullptr) return answer;
   for (const std::int64_t q : kOtherBlocks) {
     for (const std::int64_t kv : kOtherBlocks) {
       if (q == *question.q_tile && kv == *question.kv_tile) continue;

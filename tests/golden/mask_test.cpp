@@ -31,6 +31,34 @@ TEST_CASE("a mask is read from a file, from standard input, and as text") {
   CHECK(of_file == of_text);
 }
 
+TEST_CASE("count answers a mask as mask does, by the names of its own options") {
+  const std::string rule = "--mask 'document:512,1024&causal|dilated:64' -d 128 -n 4 --device h200 --backprop --dtype bf16";
+  const auto counted = [](const std::string& asked) {  // the answer of mask, with its schema
+    const Json answer = Json::parse(run("count " + asked + " --json --no-conclusion").out);
+    CHECK(answer["schema"] == "natten-sim.mask/1");
+    return answer["result"];
+  };
+  CHECK(counted(rule) == result_of("mask " + rule));
+  CHECK(counted("-i 32 48 " + rule) == result_of("mask -i 1536 " + rule));
+  const std::string rows = written("count.txt", "+.\n#+\n");
+  CHECK(counted("--mask '" + rows + "' --kernel fa4 -d 128 --dtype bf16 --device h200") ==
+        result_of("mask --mask '" + rows + "' --kernel fa4 -d 128 --device h200"));
+  for (const char* other : {"-w 64", "--causal", "--emit natten", "--ascii", "--tiling single", "--q-tile 8 8"})
+    check_refused("count --mask causal -i 1024 " + std::string(other), {"--mask"});
+}
+
+TEST_CASE("reuse reads the rows of a mask: of a file, of standard input and of a rule") {
+  const std::string sizes = " --tile 128 -d 64 --l2-bytes 200000 --fidelity lru --json --no-conclusion";
+  const std::string rows = "++..\n.++.\n..++\n...+\n";
+  const auto sectors = [](const Run& run) { return Json::parse(run.out)["result"]["sectors"]; };
+  const Json of_file = sectors(run("reuse --mask '" + written("reuse.txt", rows) + "'" + sizes));
+  CHECK(of_file["k"] == 7 * 128 * 64 * 2 / 32);
+  CHECK(of_file == sectors(run("reuse --mask -" + sizes, rows)));
+  CHECK(of_file == sectors(run("reuse --mask 'window:0,127' -i 512" + sizes)));
+  check_refused("reuse --mask causal -i 1024 -w 64", {"--mask"});
+  check_refused("reuse --mask causal --sweep seqlen=1024:2048:1024", {"--mask"});
+}
+
 TEST_CASE("blocks that take surely less time are what to change first, and nothing where that is not sure") {
   const std::string narrow = "mask --mask full -i 4096 -n 16 -d 128 --device h200 --kv-tile 64";
   const Json surely = result_of(narrow);

@@ -114,6 +114,8 @@ TEST_CASE("joined rules refuse lengths that do not fit") {
   CHECK_THROWS_AS(joined_mask({4, 4, 1, 1}, {{{PrefixMask{5}}}}), InvalidParameter);
   CHECK_THROWS_AS(joined_mask({4, 4, 1, 1}, {{{PrefixMask{0}}}}), InvalidParameter);
   CHECK_THROWS_AS(joined_mask({4, 4, 1, 1}, {{{SlidingWindowMask{-1, 0}}}}), InvalidParameter);
+  CHECK_THROWS_AS(joined_mask({4, 4, 1, 1}, {{{DilatedMask{0}}}}), InvalidParameter);
+  CHECK_THROWS_AS(joined_mask({4, 4, 1, 1}, {std::vector<std::vector<SequenceRule>>(9, {DilatedMask{2}})}), InvalidParameter);
   CHECK_THROWS_AS(joined_mask({(1 << 24) + 1, 4, 1024, 1}, {{{FullMask{}}}}), InvalidParameter);
 }
 

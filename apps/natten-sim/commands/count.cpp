@@ -21,6 +21,8 @@
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
+#include "commands/rows/mask_answer.hpp"
+#include "commands/rows/mask_values.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
 
@@ -32,6 +34,7 @@ using study::CountQuestion;
 
 struct CountFlags {
   CountQuestion question;
+  std::optional<GivenMask> mask;  ///< in place of a window
   CatalogFiles files;
   std::optional<std::string> batch;  ///< file of questions
   bool with_input = false;           ///< in the answers of a batch
@@ -51,6 +54,14 @@ const Options<CountQuestion>& question_rows() {
 Options<CountFlags> count_rows() {
   Options<CountFlags> rows;
   rows.include(question_rows(), &CountFlags::question);
+  rows.add("--mask", &CountFlags::mask,
+           {.value = "MASK",
+            .help = std::string("In place of a window, answered as `mask` is: ") + study::kGivenMaskHelp,
+            .echo = Echo::kNever,
+            .rules_out = {{"window", "stride", "dilation", "causal", "cyclic", "kv-tiling", "tiling",
+                           "backward-q-tile", "backward-kv-tile", "backward-q-tiling", "kernel-schedule",
+                           "mask-function", "batch", "emit", "svg", "ascii", "at-q-tile"}}});
+  rows.group("Problem");
   rows.include(catalog_rows(), &CountFlags::files);
   rows.add("--batch", &CountFlags::batch,
            {.value = "FILE",
@@ -93,8 +104,9 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
   const study::Setting& setting = answer.question.setting;
   const TilePair& tiles = answer.forward.problem.tiles;
   if (answer.tiles_defaulted) {
-    notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", *setting.backend,
-                           answer.chosen_backend ? "" : " (the default backend)", to_string(tiles.q_tile),
+    const bool own = answer.question.kernel && answer.question.kernel->own;
+    notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", own ? answer.question.kernel->name : *setting.backend,
+                           answer.chosen_backend || own ? "" : " (the default backend)", to_string(tiles.q_tile),
                            to_string(tiles.kv_tile)));
   } else if (!setting.backend && answer.chosen_backend &&
              (!answer.question.kernel || study::natten_runs(*answer.question.kernel))) {
@@ -202,6 +214,8 @@ CountAnswer answer_of(const CountQuestion& question, const study::Context& conte
 int run_count(const CountFlags& flags, Reply& reply) {
   AnswerContext kept(flags.files);
   study::Context& context = kept.get();
+  if (flags.mask)
+    return answer_mask(study::mask_question_of(flags.question, *flags.mask, context.catalog), context, flags.output, reply);
   if constexpr (kJsonAlone) {
     if (flags.batch) refuse_beyond_json("batch");
     if (flags.emit) refuse_beyond_json("emit");
@@ -237,6 +251,7 @@ Command count_command() {
   command.group = kQuestionCommands;
   command.examples = {"natten-sim count --preset flux1-dev-4k -w 80 80 -s 16 16",
                       "natten-sim count -i 30 48 80 -w 18 24 24 --device h200 -n 24 -d 128",
+                      "natten-sim count --mask 'document:4096,12288&causal' -n 16 -d 128 --device h200 --kernel flexattention",
                       "natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --ascii",
                       "natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8 --json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";

@@ -1,5 +1,3 @@
-#include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/mask_report.hpp>
 #include <natten_sim/study/mask.hpp>
 
 #include "cli/context.hpp"
@@ -7,6 +5,7 @@
 #include "cli/output.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
+#include "commands/rows/mask_answer.hpp"
 #include "commands/rows/mask_values.hpp"
 
 namespace natten_sim::cli {
@@ -19,21 +18,7 @@ struct MaskFlags {
 };
 
 int run_mask(const MaskFlags& flags, Reply& reply) {
-  const study::MaskAnswer answer = study::count_mask(flags.question, make_context(flags.files));
-  std::optional<report::Closing> closing;
-  if (flags.output.conclusion) closing = report::closing_of(answer);
-  if (flags.output.json) {
-    report::Json result = report::mask_result(answer);
-    report::add_closing(closing, result);
-    put_answer(
-        flags.output, reply,
-        JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
-  } else if (flags.output.csv) {
-    write_output(flags.output, report::mask_csv(answer));
-  } else {
-    write_output(flags.output, report::mask_report(answer) + report::closing_text(closing));
-  }
-  return kExitDone;
+  return answer_mask(flags.question, make_context(flags.files), flags.output, reply);
 }
 
 }  // namespace

@@ -130,6 +130,58 @@ HeadLoads head_loads(const SplitQProblem& problem, std::int64_t row_bytes) {
                                  : unaligned_loads(problem, row_bytes);
 }
 
+/// Sectors of K or V whose tiles are visited row by row. Rows of tokens are whole sectors.
+class RowSectors {
+ public:
+  RowSectors(const SplitQProblem& problem, std::int64_t row_bytes) : problem_(problem) {
+    const std::int64_t keys = key_length(problem, 0), tile = problem.tiles.kv_tile[0];
+    for (std::int64_t begin = 0; begin < keys; begin += tile)
+      tiles_.push_back((std::min(begin + tile, keys) - begin) * row_bytes / problem.sizes.sector_bytes);
+  }
+
+  /// All loads.
+  [[nodiscard]] std::int64_t streamed() const {
+    const VisitedRows& rows = *problem_.rows;
+    std::int64_t sum = 0;
+    for (const std::vector<std::int32_t>& row : rows.kv_of_q) {
+      poll();
+      for (const std::int32_t tile : row) sum = checked_add(sum, tiles_[static_cast<std::size_t>(tile)], "sectors");
+    }
+    return checked_multiply(sum, problem_.sizes.batch * problem_.sizes.heads / rows.masks(), "sectors");
+  }
+  /// Those of tiles that a Q tile of any head visits, once for each KV head.
+  [[nodiscard]] std::int64_t touched() const {
+    const VisitedRows& rows = *problem_.rows;
+    const OperandSizes& sizes = problem_.sizes;
+    const std::int64_t kv_heads = rows.heads == 1 ? 1 : sizes.heads_kv;  // else all are alike
+    std::int64_t sum = 0;
+    for (std::int64_t batch = 0; batch < rows.batches; ++batch) {
+      for (std::int64_t head = 0; head < kv_heads; ++head) sum = checked_add(sum, touched_by(batch, head), "sectors");
+    }
+    return checked_multiply(sum, sizes.batch / rows.batches * (sizes.heads_kv / kv_heads), "sectors");
+  }
+
+ private:
+  [[nodiscard]] std::int64_t touched_by(std::int64_t batch, std::int64_t kv_head) const {
+    const VisitedRows& rows = *problem_.rows;
+    const std::size_t q_tiles = rows.kv_of_q.size() / static_cast<std::size_t>(rows.masks());
+    std::vector<bool> visited(tiles_.size(), false);
+    for (std::int64_t i = 0; i < std::min(problem_.sizes.group(), rows.heads); ++i) {
+      poll();
+      const auto mask = static_cast<std::size_t>(rows.mask_of(batch, kv_head * problem_.sizes.group() + i));
+      for (std::size_t q = 0; q < q_tiles; ++q) {
+        for (const std::int32_t tile : rows.kv_of_q[mask * q_tiles + q]) visited[static_cast<std::size_t>(tile)] = true;
+      }
+    }
+    std::int64_t sum = 0;
+    for (std::size_t tile = 0; tile < tiles_.size(); ++tile) sum += visited[tile] ? tiles_[tile] : 0;
+    return sum;
+  }
+
+  const SplitQProblem& problem_;
+  std::vector<std::int64_t> tiles_;  // sectors of each
+};
+
 SectorCounts with_total(SectorCounts counts) {
   for (const std::int64_t part : {counts.q, counts.k, counts.v, counts.o})
     counts.total = checked_add(counts.total, part, "sectors");
@@ -152,6 +204,14 @@ AttentionTraffic attention_traffic(const SplitQProblem& problem) {
     return checked_multiply(ceil_divide(rows * row_bytes, sizes.sector_bytes), count, "cold_sectors");
   };
   AttentionTraffic traffic;
+  if (problem.rows) {
+    const RowSectors key_sectors(problem, sizes.key_row_bytes()), value_sectors(problem, sizes.value_row_bytes());
+    traffic.sectors = with_total({checked_multiply(key.walked, slabs, "sectors"), key_sectors.streamed(),
+                                  value_sectors.streamed(), checked_multiply(value.walked, slabs, "sectors")});
+    traffic.cold = with_total({cold(tokens, sizes.key_row_bytes(), slabs), key_sectors.touched(), value_sectors.touched(),
+                               cold(tokens, sizes.value_row_bytes(), slabs)});
+    return traffic;
+  }
   traffic.sectors = with_total(
       {checked_multiply(key.walked, slabs, "sectors"), checked_multiply(key.streamed, slabs, "sectors"),
        checked_multiply(value.streamed, slabs, "sectors"), checked_multiply(value.walked, slabs, "sectors")});

@@ -7,11 +7,6 @@
 namespace natten_sim {
 namespace {
 
-bool dense(const SplitQProblem& problem) {
-  return std::all_of(problem.mask.begin(), problem.mask.end(),
-                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
-}
-
 /// The scan of one KV head, and the number of equal heads that follow each other.
 struct HeadScan {
   RepeatedScan scan;
@@ -21,7 +16,7 @@ struct HeadScan {
 
 std::optional<HeadScan> head_scan(const SplitQProblem& problem, KvOrder order, std::int64_t workers) {
   const OperandSizes& sizes = problem.sizes;
-  if (!dense(problem) || problem.mask.rank() != 1) return std::nullopt;
+  if (!is_dense(problem) || problem.mask.rank() != 1) return std::nullopt;
   const std::int64_t key = sizes.key_row_bytes(), value = sizes.value_row_bytes();
   if (key % sizes.sector_bytes != 0 || value % sizes.sector_bytes != 0) return std::nullopt;
   const std::int64_t length = problem.mask[0].length, q_tile = problem.tiles.q_tile[0];

@@ -155,7 +155,7 @@ std::optional<std::int64_t> first_noncompulsory_seqlen(const SplitQProblem& prob
   require_in("workers", workers, 1, std::int64_t{1} << 31);
   require_in("capacity_bytes", capacity_bytes, 0, kMaxBytes);
   const AxisMask& axis = problem.mask[0];
-  if (problem.mask.rank() != 1 || axis.stride != 1 || problem.keys) return std::nullopt;
+  if (problem.mask.rank() != 1 || axis.stride != 1 || problem.keys || problem.rows) return std::nullopt;
   const OperandSizes& sizes = problem.sizes;
   const std::int64_t row = sizes.key_row_bytes() + sizes.value_row_bytes();
   const Int128 between = static_cast<Int128>(workers) * problem.tiles.q_tile[0] * row;

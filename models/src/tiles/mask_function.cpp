@@ -9,6 +9,7 @@ double instructions_of(const SequenceRule& rule) noexcept {
   if (std::holds_alternative<FullMask>(rule)) return 0;
   if (std::holds_alternative<SlidingWindowMask>(rule)) return 2 * kComparison;
   if (std::holds_alternative<DocumentMask>(rule)) return kComparison + kRead;
+  if (std::holds_alternative<DilatedMask>(rule)) return kComparison + kDivision / 2;
   return kComparison;  // causal, prefix
 }
 

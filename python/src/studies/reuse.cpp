@@ -3,6 +3,7 @@
 #include <natten_sim/study/reuse_parts.hpp>
 
 #include "described.hpp"
+#include "schedule_values.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 

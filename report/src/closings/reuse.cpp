@@ -118,9 +118,9 @@ std::string certainty_of_method(const study::ReuseAnswer& answer, const study::R
   const auto* subject = std::get_if<study::AttentionSubject>(&answer.question.subject);
   if (subject == nullptr || !answer.device) return text;
   const bool* const causal = std::get_if<bool>(&subject->causal);  // flags of axes: a neighborhood
-  const bool neighborhood = subject->q_tile->rank() > 1 || subject->window;
+  const bool neighborhood = subject->q_tile->rank() > 1 || subject->window || subject->mask;
   const ScoreOfReads score = score_of_reads({.fidelity = study::fidelity_of(method),
-                                             .kernel = subject->kernel.value_or(""),
+                                             .kernel = subject->kernel && !subject->kernel->own ? subject->kernel->name : "",
                                              .causal = causal != nullptr && *causal,
                                              .neighborhood = neighborhood});
   if (score.score == nullptr) return text;

@@ -66,7 +66,7 @@ void require_simulable_blocks(std::int64_t blocks) {
 }
 
 AttentionWork::AttentionWork(const SplitQProblem& problem, const AttentionSchedule& schedule)
-    : schedule_(schedule), rank_(problem.mask.rank()) {
+    : schedule_(schedule), rank_(problem.mask.rank()), rows_(problem.rows) {
   require_valid(problem);
   if (schedule.workers < 1 || schedule.workers > kMaxWorkers) {
     throw InvalidParameter("workers", std::to_string(schedule.workers), "1.." + std::to_string(kMaxWorkers),
@@ -122,6 +122,17 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
         {rows, bytes(row, rows, key), bytes(row, rows, value), shared(row, key), shared(row, value)});
     row += rows;
   }
+  accesses_ = checked_add(visits_of_heads(problem), 2 * items_, "accesses");
+}
+
+/// Visits of all heads; lists the ranges of Q tiles.
+std::int64_t AttentionWork::visits_of_heads(const SplitQProblem& problem) {
+  const std::int64_t heads = checked_multiply(heads_, batch_, "accesses");
+  if (rows_) {
+    std::int64_t visits = 0;
+    for (const std::vector<std::int32_t>& row : rows_->kv_of_q) visits += static_cast<std::int64_t>(row.size());
+    return checked_multiply(visits, heads / rows_->masks(), "accesses");
+  }
   std::int64_t visits = 1;
   for (std::size_t axis = 0; axis < rank_; ++axis) {
     std::vector<TileRange> ranges;
@@ -133,14 +144,13 @@ void AttentionWork::lay_out_blocks(const SplitQProblem& problem) {
     visits = checked_multiply(visits, sum, "accesses");
     ranges_.push_back(std::move(ranges));
   }
-  accesses_ = checked_add(checked_multiply(checked_multiply(visits, heads_, "accesses"), batch_, "accesses"),
-                          2 * items_, "accesses");
+  return checked_multiply(visits, heads, "accesses");
 }
 
 void AttentionWork::take_permutations(const KvPermutations& permutations) {
   if (permutations.passes.empty()) throw InvalidParameter("order", "no pass", "one permutation or more");
   const std::int64_t entries =
-      accesses_ / (heads_ * batch_) * static_cast<std::int64_t>(permutations.passes.size());
+      accesses_ / (heads_ * batch_) * (rows() / q_tiles_) * static_cast<std::int64_t>(permutations.passes.size());
   if (entries > kMaxWalkEntries) {
     throw InvalidParameter("order", std::to_string(entries) + " visits in all passes",
                            "at most 2^26 of one head; fewer passes or larger tiles");
@@ -152,9 +162,9 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
     for (std::size_t i = 0; i < order.size(); ++i)
       rank_of[static_cast<std::size_t>(order[i])] = static_cast<std::int64_t>(i);
     auto& walks = walks_.emplace_back();
-    for (std::int64_t q = 0; q < q_tiles_; ++q) {
+    for (std::int64_t row = 0; row < rows(); ++row) {
       poll();
-      std::vector<std::int32_t>& walk = walks.emplace_back(visited_tiles(q));
+      std::vector<std::int32_t>& walk = walks.emplace_back(visited_tiles(row));
       std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
         return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
       });
@@ -163,9 +173,9 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
 }
 
 void AttentionWork::take_lists(const KvLists& lists) {
-  if (static_cast<std::int64_t>(lists.lists.size()) != q_tiles_) {
+  if (static_cast<std::int64_t>(lists.lists.size()) != rows()) {
     throw InvalidParameter("order", std::to_string(lists.lists.size()) + " lists",
-                           "one for each of the " + std::to_string(q_tiles_) + " Q tiles");
+                           "one for each of the " + std::to_string(rows()) + " Q tiles");
   }
   for (std::size_t q = 0; q < lists.lists.size(); ++q) {
     poll();
@@ -178,14 +188,20 @@ void AttentionWork::take_lists(const KvLists& lists) {
   walks_.push_back(lists.lists);
 }
 
+/// How many KV tiles it visits.
+std::int64_t AttentionWork::visits_of(std::int64_t row) const {
+  if (rows_) return static_cast<std::int64_t>(rows_->kv_of_q[static_cast<std::size_t>(row)].size());
+  std::int64_t visited = 1;
+  for (std::size_t axis = rank_; axis-- > 0; row /= q_grid_[axis])
+    visited *= ranges_[axis][static_cast<std::size_t>(row % q_grid_[axis])].size();
+  return visited;
+}
+
 /// Ascending.
-std::vector<std::int32_t> AttentionWork::visited_tiles(std::int64_t q_tile) const {
-  std::int64_t visited = 1, rest = q_tile;
-  for (std::size_t axis = rank_; axis-- > 0; rest /= q_grid_[axis])
-    visited *= ranges_[axis][static_cast<std::size_t>(rest % q_grid_[axis])].size();
+std::vector<std::int32_t> AttentionWork::visited_tiles(std::int64_t row) const {
   std::vector<std::int32_t> tiles;
-  for (std::int64_t i = 0; i < visited; ++i)
-    tiles.push_back(static_cast<std::int32_t>(visited_tile(q_tile, i)));
+  for (std::int64_t i = 0, visited = visits_of(row); i < visited; ++i)
+    tiles.push_back(static_cast<std::int32_t>(visited_tile(row, i)));
   return tiles;
 }
 
@@ -204,12 +220,8 @@ AttentionWork::Item AttentionWork::item(std::int64_t position) const {
   item.q_tile = schedule_.last_q_tile_first ? q_tiles_ - 1 - index : index;
   item.number = (batch * heads_ + head) * q_tiles_ + item.q_tile;
   item.kv_base = (batch * heads_kv_ + head / group_) * kv_tiles_;
-  item.kv_tiles = 1;
-  for (std::size_t axis = rank_, rest = static_cast<std::size_t>(item.q_tile); axis-- > 0;) {
-    const auto grid = static_cast<std::size_t>(q_grid_[axis]);
-    item.kv_tiles *= ranges_[axis][rest % grid].size();
-    rest /= grid;
-  }
+  item.row = rows_ ? rows_->mask_of(batch, head) * q_tiles_ + item.q_tile : item.q_tile;
+  item.kv_tiles = visits_of(item.row);
   return item;
 }
 
@@ -223,8 +235,10 @@ BlockAccess AttentionWork::output(const Item& item) const {
   return {blocks_ - items_ + item.number, tile.value_bytes, Operand::kOutput, tile.value_shared};
 }
 
-/// The `index`-th tile, in ascending order, of the box that a Q tile visits.
-std::int64_t AttentionWork::visited_tile(std::int64_t q_tile, std::int64_t index) const {
+/// The `index`-th tile, in ascending order, of those that a Q tile visits.
+std::int64_t AttentionWork::visited_tile(std::int64_t row, std::int64_t index) const {
+  if (rows_) return rows_->kv_of_q[static_cast<std::size_t>(row)][static_cast<std::size_t>(index)];
+  std::int64_t q_tile = row;
   if (rank_ == 1) return ranges_[0][static_cast<std::size_t>(q_tile)].begin + index;
   std::int64_t tile = 0, stride = 1;
   for (std::size_t axis = rank_; axis-- > 0;) {
@@ -241,10 +255,10 @@ std::int64_t AttentionWork::kv_tile(const Item& item, std::int64_t pass, std::in
   const auto* order = std::get_if<KvOrder>(&schedule_.order);
   if (order == nullptr) {
     const auto& walks = walks_[static_cast<std::size_t>(pass) % walks_.size()];
-    return walks[static_cast<std::size_t>(item.q_tile)][static_cast<std::size_t>(step)];
+    return walks[static_cast<std::size_t>(item.row)][static_cast<std::size_t>(step)];
   }
   const bool down = *order == KvOrder::kDescending || (*order == KvOrder::kSawtooth && pass % 2 != 0);
-  return visited_tile(item.q_tile, down ? item.kv_tiles - 1 - step : step);
+  return visited_tile(item.row, down ? item.kv_tiles - 1 - step : step);
 }
 
 // The blocks of a KV tile lie side by side: neighbouring tiles then load the sets of a cache evenly.

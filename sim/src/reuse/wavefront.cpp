@@ -54,6 +54,15 @@ struct Event {
   }
 };
 
+/// Of the first item that visits any tile.
+std::int64_t first_key_bytes(const AttentionWork& work) {
+  for (std::int64_t position = 0; position < work.items(); ++position) {
+    const AttentionWork::Item item = work.item(position);
+    if (item.kv_tiles > 0) return work.key(item, 0, 0).bytes;
+  }
+  return 1;
+}
+
 class Simulation {
  public:
   Simulation(const AttentionWork& work, const WavefrontDevice& device, const WavefrontOptions& options)
@@ -61,7 +70,7 @@ class Simulation {
         device_(device),
         options_(options),
         dispatcher_(work),
-        cache_(work.blocks(), work.items() == 0 ? 1 : work.key(work.item(0), 0, 0).bytes, work.sector_bytes(),
+        cache_(work.blocks(), first_key_bytes(work), work.sector_bytes(),
                {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
         slots_(static_cast<std::size_t>(work.schedule().workers)),
@@ -81,6 +90,7 @@ class Simulation {
 
  private:
   void start_item(std::int32_t worker, double now);
+  [[nodiscard]] bool take_item(std::int32_t worker, double now);
   void issue(std::int32_t worker, double now);
   void advance(std::int32_t worker, double now);
   void multiply(std::int32_t worker, double now);
@@ -244,12 +254,26 @@ void Simulation::issue(std::int32_t worker, double now) {
       slot.slowness;
 }
 
+/// A Q tile that attends to nothing takes no time: its O is stored at once.
 void Simulation::start_item(std::int32_t worker, double now) {
-  const std::optional<std::int64_t> position = dispatcher_.next(worker);
-  if (!position) {
-    stop_work(worker, now);
+  Slot& slot = this->slot(worker);
+  while (take_item(worker, now)) {
+    slot.query_arrival = load(work_.query(slot.item), worker, now);
+    if (operands(slot) == 0) {
+      store(work_.output(slot.item), worker, now);
+      continue;
+    }
+    while (slot.issued < std::min<std::int64_t>(operands(slot), 2 * options_.stages - 1)) issue(worker, now);
+    advance(worker, now);
     return;
   }
+  stop_work(worker, now);
+}
+
+/// The next item of the slot; false: there is none.
+bool Simulation::take_item(std::int32_t worker, double now) {
+  const std::optional<std::int64_t> position = dispatcher_.next(worker);
+  if (!position) return false;
   Slot& slot = this->slot(worker);
   slot.item = work_.item(*position);
   ++slot.pass;
@@ -260,9 +284,7 @@ void Simulation::start_item(std::int32_t worker, double now) {
   }
   slot.issued = slot.computed = 0;
   slot.slowness = deviating(device_.item_jitter);
-  slot.query_arrival = load(work_.query(slot.item), worker, now);
-  while (slot.issued < std::min<std::int64_t>(operands(slot), 2 * options_.stages - 1)) issue(worker, now);
-  advance(worker, now);
+  return true;
 }
 
 /// At `now` the slot's last phase is over: the next operand may be there.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
 
+#include "schedules/key_progression.hpp"
 #include "schedules/mask_sizes.hpp"
 
 namespace natten_sim {
@@ -21,6 +23,16 @@ class RuleKeys {
 
   /// A document's ends are listed once.
   void prepare(const SequenceRule& rule);
+  /// The keys of a query, of dilated rules too.
+  [[nodiscard]] KeyProgression progression(std::int64_t query, const SequenceRule& rule) const {
+    KeyProgression keys{of(query, rule)};
+    if (const auto* dilated = std::get_if<DilatedMask>(&rule)) {
+      const std::int64_t diagonal = (query + shift_) % dilated->step;
+      keys.step = dilated->step;
+      keys.residue = diagonal < 0 ? diagonal + dilated->step : diagonal;
+    }
+    return keys;
+  }
   [[nodiscard]] TokenRange of(std::int64_t query, const SequenceRule& rule) const {
     const TokenRange keys = std::visit([&](const auto& each) { return range(query, each); }, rule);
     return {std::clamp(keys.begin, std::int64_t{0}, tiling_.kv_tokens),
@@ -29,6 +41,7 @@ class RuleKeys {
 
  private:
   [[nodiscard]] TokenRange range(std::int64_t, const FullMask&) const { return {0, tiling_.kv_tokens}; }
+  [[nodiscard]] TokenRange range(std::int64_t, const DilatedMask&) const { return {0, tiling_.kv_tokens}; }
   [[nodiscard]] TokenRange range(std::int64_t query, const CausalMask&) const {
     return {0, query + shift_ + 1};
   }
@@ -53,6 +66,10 @@ void RuleKeys::prepare(const SequenceRule& rule) {
     for (const std::int64_t side : {window->left, window->right})
       if (side < 0 || side > kMaxTokens)
         throw InvalidParameter("mask window", std::to_string(side), "0..2^40 tokens");
+  }
+  if (const auto* dilated = std::get_if<DilatedMask>(&rule)) {
+    if (dilated->step < 1 || dilated->step > kMaxTokens)
+      throw InvalidParameter("mask dilated", std::to_string(dilated->step), "1..2^40 tokens");
   }
   const auto* documents = std::get_if<DocumentMask>(&rule);
   if (documents == nullptr) return;
@@ -125,6 +142,11 @@ class RowPairs {
     ++whole_[index(first + 1)];
     --whole_[index(last)];
   }
+  /// The same of keys that are no range, added or taken away.
+  void add(const KeyProgression& keys, std::int64_t weight) {
+    for (std::int64_t tile = keys.range.begin / tiling_.kv_tile; tile * tiling_.kv_tile < keys.range.end; ++tile)
+      pairs_[index(tile)] += weight * keys.within(tile * tiling_.kv_tile, (tile + 1) * tiling_.kv_tile);
+  }
   /// Calls function(tile, pairs) for every tile.
   template <typename Function>
   void each(const Function& function) const {
@@ -142,6 +164,38 @@ class RowPairs {
   std::vector<std::int64_t> pairs_, whole_;
 };
 
+bool has_dilated(const JoinedMask& mask) {
+  const auto is_dilated = [](const SequenceRule& rule) { return std::holds_alternative<DilatedMask>(rule); };
+  return std::any_of(mask.any.begin(), mask.any.end(),
+                     [&](const auto& all) { return std::any_of(all.begin(), all.end(), is_dilated); });
+}
+
+/// Keys under all of some alternatives from `next` on: those of one alternative count once, of two are counted twice
+/// and so taken away once, and so on.
+void add_union(const std::vector<KeyProgression>& any, std::size_t next, const KeyProgression& common,
+               std::int64_t weight, RowPairs& row) {
+  for (std::size_t i = next; i < any.size(); ++i) {
+    const std::optional<KeyProgression> keys = common_keys(common, any[i]);
+    if (!keys) continue;
+    row.add(*keys, weight);
+    add_union(any, i + 1, *keys, -weight, row);
+  }
+}
+
+/// One query's keys under a mask with dilated rules.
+void add_dilated(std::int64_t query, const JoinedMask& mask, const RuleKeys& keys, std::int64_t kv_tokens, RowPairs& row) {
+  const KeyProgression all_keys{{0, kv_tokens}};
+  std::vector<KeyProgression> any;
+  for (const std::vector<SequenceRule>& all : mask.any) {
+    std::optional<KeyProgression> common = all_keys;
+    for (const SequenceRule& rule : all) {
+      if (common) common = common_keys(*common, keys.progression(query, rule));
+    }
+    if (common) any.push_back(*common);
+  }
+  add_union(any, 0, all_keys, 1, row);
+}
+
 }  // namespace
 
 TilesOfRules joined_mask(const SequenceTiling& tiling, const JoinedMask& mask) {
@@ -156,12 +210,20 @@ TilesOfRules joined_mask(const SequenceTiling& tiling, const JoinedMask& mask) {
       empty_mask(ceil_divide(tiling.q_tokens, tiling.q_tile), ceil_divide(tiling.kv_tokens, tiling.kv_tile))};
   const auto kv_tiles = static_cast<std::size_t>(result.tiles.kv_tiles);
   RowPairs row(tiling, kv_tiles);
+  const bool dilated = has_dilated(mask);
+  if (dilated && mask.any.size() > kMostDilatedRules)
+    throw InvalidParameter("mask", std::to_string(mask.any.size()) + " rules joined by |",
+                           "at most " + std::to_string(kMostDilatedRules) + " where one is dilated");
   std::vector<TokenRange> ranges;
   for (std::int64_t q_tile = 0; q_tile < result.tiles.q_tiles; ++q_tile) {
     row.clear();
     const std::int64_t begin = q_tile * tiling.q_tile, end = std::min(begin + tiling.q_tile, tiling.q_tokens);
     for (std::int64_t query = begin; query < end; ++query) {
       if (query % 4096 == 0) poll();
+      if (dilated) {
+        add_dilated(query, mask, keys, tiling.kv_tokens, row);
+        continue;
+      }
       list_keys(query, mask, keys, ranges);
       for (const TokenRange& range : ranges) row.add(range);
     }

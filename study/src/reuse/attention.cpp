@@ -13,11 +13,6 @@
 namespace natten_sim::study {
 namespace {
 
-bool dense(const SplitQProblem& problem) {
-  return std::all_of(problem.mask.begin(), problem.mask.end(),
-                     [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
-}
-
 AttentionWork work_of(const AttentionSetting& attention, const ReuseOrder& order) {
   AttentionSchedule schedule = attention.schedule;
   if (const auto* own = std::get_if<OwnOrder>(&order)) {
@@ -48,7 +43,7 @@ bool has_closed_form(const AttentionSetting& attention) {
   const AttentionSchedule& schedule = attention.schedule;
   const bool cut_tile_first =
       schedule.last_q_tile_first && attention.problem.mask[0].length % attention.problem.tiles.q_tile[0] != 0;
-  return schedule.schedule != CtaSchedule::kTile && schedule.launch == LaunchOrder::kTilesFirst &&
+  return attention.problem.rows == nullptr && schedule.schedule != CtaSchedule::kTile && schedule.launch == LaunchOrder::kTilesFirst &&
          !cut_tile_first;
 }
 
@@ -161,7 +156,7 @@ ReuseResult answer_attention(const ReuseSetting& setting, const AttentionSetting
                              const ReuseOrder& order, const Progress& progress) {
   if (!std::holds_alternative<BestOrder>(order)) return answer_order(setting, attention, order, progress);
   const Fidelity fidelity = fidelity_of(*setting.question.method);
-  if (dense(attention.problem) && fidelity != Fidelity::kTimed)  // proved
+  if (is_dense(attention.problem) && fidelity != Fidelity::kTimed)  // proved
     return answer_order(setting, attention, best_order_of_full_passes(), progress);
   if (fidelity == Fidelity::kClosedForm || !setting.capacity()) {
     throw InvalidParameter("order", "best",

@@ -5,6 +5,7 @@
 #include <natten_sim/models/reuse/attention_traffic.hpp>
 #include <natten_sim/sim/reuse/attention_work.hpp>
 #include <natten_sim/study/estimate.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 #include "answers.hpp"
 
@@ -89,10 +90,7 @@ Cost cost_of_length(const ReuseSetting& setting, const AttentionSetting& attenti
 double orders_of(const ReuseSetting& setting, const AttentionSetting& attention) {
   const auto tried = [&](const std::optional<ReuseOrder>& order) {
     if (!order || !std::holds_alternative<BestOrder>(*order)) return 1.0;
-    const bool dense = std::all_of(attention.problem.mask.begin(), attention.problem.mask.end(), [](const AxisMask& axis) {
-      return axis.window == axis.length && !axis.causal;
-    });
-    const bool known = dense && !std::holds_alternative<TimedRun>(*setting.question.method);
+    const bool known = is_dense(attention.problem) && !std::holds_alternative<TimedRun>(*setting.question.method);
     return known ? 1.0 : static_cast<double>(values_of<KvOrder>().size());
   };
   return tried(setting.question.order) + (setting.question.compare ? tried(setting.question.compare) : 0);
@@ -114,7 +112,10 @@ Cost cost_of_stream(const ReuseSetting& setting, const StreamSubject& stream) {
 
 }  // namespace
 
-std::optional<Estimate> estimate(const ReuseQuestion& question, const Context& context) {
+std::optional<Estimate> estimate(const ReuseQuestion& question, const Context& given) {
+  const auto* asked = std::get_if<AttentionSubject>(&question.subject);
+  const WithKernels kernels(given, asked == nullptr ? std::nullopt : asked->kernel);
+  const Context& context = kernels.get();
   const ReuseSetting setting = resolve_reuse(question, context.catalog);
   const ReuseSubject& subject = setting.question.subject;
   if (std::holds_alternative<TraceSubject>(subject)) return std::nullopt;

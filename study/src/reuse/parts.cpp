@@ -11,7 +11,7 @@ namespace natten_sim::study {
 namespace {
 
 void require_one_subject(const ReuseParts& parts) {
-  const bool attention = parts.seqlen || parts.sweep;
+  const bool attention = parts.seqlen || parts.sweep || parts.attention.mask;
   if (!attention && !parts.stream_bytes && !parts.trace) {
     throw InvalidParameter("seqlen", "not given",
                            mention("seqlen") + " N, " + mention("sweep") + ", " + mention("stream-bytes") +
@@ -21,8 +21,9 @@ void require_one_subject(const ReuseParts& parts) {
     if (together) throw Conflict(mention(other), mention(subject));
   };
   alone("seqlen", "sweep", parts.seqlen && parts.sweep);
-  alone(parts.seqlen ? "seqlen" : "sweep", "stream-bytes", attention && parts.stream_bytes);
-  alone(parts.seqlen ? "seqlen" : "sweep", "trace", attention && parts.trace);
+  const char* subject = parts.seqlen ? "seqlen" : parts.sweep ? "sweep" : "mask";
+  alone(subject, "stream-bytes", attention && parts.stream_bytes);
+  alone(subject, "trace", attention && parts.trace);
   alone("stream-bytes", "trace", parts.stream_bytes && parts.trace);
 }
 
@@ -46,12 +47,12 @@ ReuseSubject subject_of(const ReuseParts& parts) {
   if (parts.sweep) {
     subject.seqlen = *parts.sweep;
   } else {
-    subject.seqlen = *parts.seqlen;
+    subject.seqlen = parts.seqlen.value_or(Extents{});
   }
   if (!subject.q_tile) subject.q_tile = parts.tile;
   if (!subject.kv_tile) subject.kv_tile = parts.tile;
   subject.workers = parts.workers;
-  return subject;
+  return launched_as_file(std::move(subject));
 }
 
 bool draws(const ReuseParts& parts) {
@@ -145,6 +146,15 @@ bool is_file(const std::string& path) {
 }
 
 }  // namespace
+
+AttentionSubject launched_as_file(AttentionSubject subject) {
+  const AttentionKernel* own = subject.kernel ? subject.kernel->own.get() : nullptr;
+  if (own == nullptr) return subject;
+  if (own->launch == LaunchOrder::kHeadsFirst) subject.launch = own->launch;
+  if (own->longest_first) subject.longest_first = true;
+  if (own->dtype) subject.dtype = *own->dtype;
+  return subject;
+}
 
 ReuseQuestion question_of(const ReuseParts& parts) {
   ReuseQuestion question = parts.question;

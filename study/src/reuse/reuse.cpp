@@ -1,4 +1,5 @@
 #include <natten_sim/core/parallel.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 #include "answers.hpp"
@@ -27,6 +28,12 @@ ReuseComparison answer_both(const ReuseSetting& setting, const std::optional<Att
       comparison.second = answer_one(setting, attention, question.compare, progress);
   });
   return comparison;
+}
+
+/// Of a file, or none.
+std::optional<KernelChoice> kernel_of(const ReuseQuestion& question) {
+  const auto* attention = std::get_if<AttentionSubject>(&question.subject);
+  return attention == nullptr ? std::nullopt : attention->kernel;
 }
 
 bool assumes_schedule(const ReuseQuestion& question) {
@@ -94,7 +101,9 @@ Fidelity fidelity_of(const ReuseMethod& method) {
 
 Fidelity default_fidelity(bool of_trace) { return of_trace ? Fidelity::kLru : Fidelity::kClosedForm; }
 
-ReuseAnswer reuse(const ReuseQuestion& question, const Context& context) {
+ReuseAnswer reuse(const ReuseQuestion& question, const Context& given) {
+  const WithKernels kernels(given, kernel_of(question));
+  const Context& context = kernels.get();
   const ReuseSetting setting = resolve_reuse(question, context.catalog);
   ReuseAnswer answer;
   answer.question = setting.question;

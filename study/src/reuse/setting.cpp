@@ -1,11 +1,16 @@
 #include "setting.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <tuple>
 
+#include <natten_sim/core/cancellation.hpp>
+#include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/mask.hpp>
 
+#include "../given_blocks.hpp"
 #include "device_numbers.hpp"
 #include "timed.hpp"
 
@@ -53,13 +58,11 @@ void fill_sizes(std::int64_t sector_bytes, AttentionSubject& subject, OperandSiz
 }
 
 const KernelTile& kernel_kv_tile(const AttentionKernel& kernel, std::int64_t head_dim) {
-  std::string known;
-  for (const KernelTile& tile : kernel.kv_tiles) {
-    if (tile.head_dim == head_dim) return tile;
-    known += (known.empty() ? "" : ", ") + std::to_string(tile.head_dim);
-  }
+  if (const KernelTile* tile = kernel.tile_of(head_dim)) return *tile;
+  std::vector<std::string> known;
+  for (const KernelTile& tile : kernel.kv_tiles) known.push_back(std::to_string(tile.head_dim));
   throw InvalidParameter("dim", std::to_string(head_dim),
-                         known + " (" + kernel.name + "), or " + mention("kv-tile"));
+                         joined(known) + " (" + kernel.name + "), or " + mention("kv-tile"));
 }
 
 void fill_tiles(const AttentionKernel* kernel, std::size_t rank, AttentionSubject& subject) {
@@ -119,15 +122,68 @@ NeighborhoodMask fill_mask(AttentionSubject& subject) {
   return mask;
 }
 
+/// Blocks as tiles, of which they hold one or more; those beyond the end of a sequence left out.
+VisitedRows in_tiles(const BlockMask& blocks, const GivenMask& mask, const SequenceTiling& sizes, const Extents& q_tile,
+                     const Extents& kv_tile) {
+  for (const auto& [name, block, tile] :
+       {std::tuple{"q-tile", sizes.q_tile, q_tile[0]}, std::tuple{"kv-tile", sizes.kv_tile, kv_tile[0]}}) {
+    if (block % tile != 0)
+      throw InvalidParameter(name, std::to_string(tile), "a divisor of " + std::to_string(block) + ", the mask's blocks");
+  }
+  VisitedRows rows{.heads = mask.masks / mask.batches, .batches = mask.batches};
+  const std::int64_t of_block = sizes.kv_tile / kv_tile[0], kv_tiles = ceil_divide(sizes.kv_tokens, kv_tile[0]);
+  const std::int64_t q_tiles = ceil_divide(sizes.q_tokens, q_tile[0]), blocks_of_mask = blocks.q_tiles / mask.masks;
+  for (std::int64_t each = 0; each < mask.masks; ++each) {
+    for (std::int64_t q = 0; q < q_tiles; ++q) {
+      poll();
+      std::vector<std::int32_t>& row = rows.kv_of_q.emplace_back();
+      const std::int64_t block = each * blocks_of_mask + q * q_tile[0] / sizes.q_tile;
+      for (const std::int32_t kv : blocks.attended().kv_of_q[static_cast<std::size_t>(block)]) {
+        for (std::int64_t tile = kv * of_block; tile < std::min((kv + 1) * of_block, kv_tiles); ++tile)
+          row.push_back(static_cast<std::int32_t>(tile));
+      }
+    }
+  }
+  return rows;
+}
+
+/// The tiles that the subject's mask visits; its tokens go into the subject. Requires tiles.
+std::shared_ptr<const VisitedRows> take_mask(const Catalog& catalog, AttentionSubject& subject) {
+  const GivenMask& mask = *subject.mask;
+  const auto* layout = std::get_if<Extents>(&subject.seqlen);
+  const bool causal = subject.causal != CausalAxes(false);
+  if (layout == nullptr || subject.window || causal)
+    throw Conflict(mention("mask"), mention(layout == nullptr ? "sweep" : causal ? "causal" : "window"));
+  if (layout->rank() > 1)
+    throw InvalidParameter("seqlen", to_string(*layout), "one axis beside " + mention("mask"));
+  if (std::holds_alternative<VarlenMask>(mask.mask.rule))
+    throw InvalidParameter("mask", "varlen", "document:LEN,.. for sequences that lie side by side");
+  SaidSizes said{.q_tokens = {}, .kv_tokens = subject.seqlen_k, .q_tile = mask.q_tile, .kv_tile = mask.kv_tile};
+  if (!layout->empty()) said.q_tokens = (*layout)[0];
+  if (!said.q_tile) said.q_tile = (*subject.q_tile)[0];
+  if (!said.kv_tile) said.kv_tile = (*subject.kv_tile)[0];
+  const SequenceTiling sizes = sizes_of(mask, said, 1);
+  subject.seqlen = Extents{sizes.q_tokens};
+  if (sizes.kv_tokens != sizes.q_tokens) subject.seqlen_k = sizes.kv_tokens;
+  const BlockMask blocks = given_tiles(mask, sizes, catalog).tiles;
+  return std::make_shared<const VisitedRows>(in_tiles(blocks, mask, sizes, *subject.q_tile, *subject.kv_tile));
+}
+
 void fill_attention(const Catalog& catalog, const DeviceNumbers& device, AttentionSubject& subject,
                     ReuseSetting& setting) {
   const auto* layout = std::get_if<Extents>(&subject.seqlen);
-  if (layout != nullptr && layout->empty()) throw InvalidParameter("seqlen", "not given", "1 to 4 axes");
+  if (layout != nullptr && layout->empty() && !subject.mask)
+    throw InvalidParameter("seqlen", "not given", "1 to 4 axes");
   ReuseQuestion& question = setting.question;
   AttentionSetting attention;
+  const AttentionKernel* kernel = subject.kernel ? &catalog.kernel(subject.kernel->name) : nullptr;
   fill_sizes(*question.sector_bytes, subject, attention.problem.sizes);
-  const AttentionKernel* kernel = subject.kernel ? &catalog.kernel(*subject.kernel) : nullptr;
-  fill_tiles(kernel, layout ? layout->rank() : 1, subject);
+  if (subject.mask && kernel == nullptr) {
+    if (!subject.q_tile && subject.mask->q_tile) subject.q_tile = Extents{*subject.mask->q_tile};
+    if (!subject.kv_tile && subject.mask->kv_tile) subject.kv_tile = Extents{*subject.mask->kv_tile};
+  }
+  fill_tiles(kernel, layout && !layout->empty() ? layout->rank() : 1, subject);
+  if (subject.mask) attention.problem.rows = take_mask(catalog, subject);
   attention.problem.tiles = {*subject.q_tile, *subject.kv_tile};
   attention.problem.mask = fill_mask(subject);
   if (subject.seqlen_k) {

@@ -173,7 +173,7 @@ std::vector<std::string> schedule_kernel_names() {
 }
 
 std::vector<std::string> schedule_mask_beginnings() {
-  return {"full", "causal", "window:", "document:", "prefix:", "varlen:", "gna:"};
+  return {"full", "causal", "window:", "document:", "prefix:", "dilated:", "varlen:", "gna:"};
 }
 
 RuledOut ruled_out_by_kernel() {

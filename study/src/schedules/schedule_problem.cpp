@@ -94,6 +94,8 @@ BlockMask MaskBuilder::operator()(const JoinedMask& mask) const {
     for (SequenceRule& rule : all) {
       if (auto* window = std::get_if<SlidingWindowMask>(&rule)) *window = {sizes_.unit * window->left, sizes_.unit * window->right};
       if (auto* prefix = std::get_if<PrefixMask>(&rule)) prefix->length *= sizes_.unit;
+      if (std::holds_alternative<DilatedMask>(rule) && sizes_.unit != 1)
+        throw InvalidParameter("mask dilated", "of tiles", "tokens: " + mention("seqlen-q"));
       if (auto* documents = std::get_if<DocumentMask>(&rule))
         for (std::int64_t& length : documents->lengths) length *= sizes_.unit;
     }

@@ -46,6 +46,36 @@ TEST_CASE("block sparse rows are full blocks, unless they say partial") {
   CHECK(given.kv_tile == 32);
 }
 
+std::string array_file(const std::string& type, const std::string& shape, const std::string& data) {
+  const std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }\n";
+  std::string file("\x93NUMPY\x01\x00", 8);
+  file += static_cast<char>(header.size());
+  file += '\0';
+  return file + header + data;
+}
+
+TEST_CASE("an array of blocks has a mask for each head of each batch") {
+  const GivenMask one = parse_mask_file(array_file("|u1", "(2, 3)", std::string("\0\1\2\2\0\0", 6)), "here");
+  CHECK(rows_of(one) == Rows{".+#", "#.."});
+  CHECK(one.masks == 1);
+  const GivenMask heads = parse_mask_file(array_file("|b1", "(2, 1, 2)", std::string("\1\0\0\1", 4)), "here");
+  CHECK(rows_of(heads) == Rows{"#.", ".#"});
+  CHECK(heads.masks == 2);
+  CHECK(heads.batches == 1);
+  const GivenMask batches =
+      parse_mask_file(array_file("<i2", "(2, 1, 1, 1)", std::string("\1\0\2\0", 4)), "here");
+  CHECK(rows_of(batches) == Rows{"+", "#"});
+  CHECK(batches.batches == 2);
+}
+
+TEST_CASE("arrays of other numbers, axes and lengths are refused") {
+  for (const std::string& file :
+       {array_file("|u1", "(1, 1)", "\3"), array_file("|i1", "(1, 1)", "\xff"), array_file("<f4", "(1, 1)", "abcd"),
+        array_file("|u1", "(1,)", "\1"), array_file("|u1", "(1, 1, 1, 1, 1)", "\1"), array_file("|u1", "(1, 2)", "\1"),
+        array_file("|u1", "(1, 1)", "\1\1"), array_file("|u1", "(0, 1)", ""), array_file("|b1", "(1, 1)", "\2")})
+    CHECK_THROWS_AS(parse_mask_file(file, "here"), MalformedData);
+}
+
 TEST_CASE("text has a character for each block") {
   CHECK(rows_of(parse_mask_file("#+\n.#\n", "here")) == Rows{"#+", ".#"});
 }

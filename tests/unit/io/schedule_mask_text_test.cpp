@@ -48,7 +48,9 @@ TEST_CASE("rules joined by & and | are read as they are written, & first") {
   CHECK(std::get<PrefixMask>(mask.any[1][0]).length == 2);
   CHECK(mask.any[2].size() == 2);
   CHECK(rule_of<JoinedMask>("prefix:7").any.size() == 1);
-  for (const char* text : {"causal&", "&causal", "causal||full", "causal&varlen:3", "gna:i=4|full", "prefix:0", "prefix:x"}) {
+  CHECK(std::get<DilatedMask>(rule_of<JoinedMask>("window:8,8&dilated:4").any[0][1]).step == 4);
+  CHECK(std::get<DilatedMask>(rule_of<JoinedMask>("dilated:3").any[0][0]).step == 3);
+  for (const char* text : {"causal&", "&causal", "causal||full", "causal&varlen:3", "gna:i=4|full", "prefix:0", "prefix:x", "dilated:0", "dilated:"}) {
     INFO(text);
     CHECK_THROWS_AS(parse_schedule_mask(text), InvalidParameter);
   }

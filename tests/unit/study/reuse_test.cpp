@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 #include "catch.hpp"
@@ -303,6 +304,76 @@ TEST_CASE(
   ReuseQuestion in_step = question;  // nothing takes time
   in_step.method = LruReplay{};
   CHECK(assumed(in_step, device).empty());
+}
+
+AttentionSubject under(const std::string& mask) {
+  AttentionSubject subject{.heads = 2, .workers = 4};
+  subject.mask.emplace().mask = std::get<ScheduleMask>(parse_schedule_mask(mask));
+  return subject;
+}
+
+TEST_CASE("study: a given mask is read as the same mask by its own name is, in every way of counting") {
+  ReuseQuestion named = attention(4096, 1'000'000, true), given = named;
+  std::get<AttentionSubject>(named.subject).heads = 2;
+  AttentionSubject subject = under("causal");
+  subject.seqlen = Extents{4096};
+  given.subject = subject;
+  given.device = named.device = "h200";
+  for (const ReuseMethod& method : {ReuseMethod(LruReplay{}), ReuseMethod(TimedRun{})}) {
+    named.method = given.method = method;
+    const ReuseResult a = ask(named), b = ask(given);
+    CHECK(a.sectors.total == b.sectors.total);
+    CHECK(a.dram_read_bytes == b.dram_read_bytes);
+    CHECK(a.time_ns == b.time_ns);
+  }
+}
+
+TEST_CASE("study: documents and blocks bring their tokens, and a document reads only its own keys") {
+  ReuseQuestion question = attention(1, std::int64_t{1} << 40);
+  question.subject = under("document:1024,512");
+  const ReuseAnswer answer = reuse(question, context());
+  CHECK(std::get<Extents>(std::get<AttentionSubject>(answer.question.subject).seqlen) == Extents{1536});
+  const std::int64_t row = 64 * 2 / 32;  // sectors
+  CHECK(answer.results.front().first.sectors.k == 2 * (8 * 1024 + 4 * 512) * row);  // Q tiles of 128, two heads
+  // What was asked is asked again with the answer's question.
+  CHECK(ask(answer.question).sectors.total == answer.results.front().first.sectors.total);
+}
+
+TEST_CASE("study: blocks hold the tiles of a kernel, and each head of a batch has its own") {
+  GivenMask mask;
+  mask.mask.rule = BlockMask{4, 2, {TileWork::kFull, TileWork::kNone, TileWork::kNone, TileWork::kPartial,  // head 0
+                                    TileWork::kNone, TileWork::kNone, TileWork::kFull, TileWork::kFull}};
+  mask.masks = 2;
+  mask.q_tile = mask.kv_tile = 256;
+  AttentionSubject subject{.heads = 2, .head_dim = 128, .kernel = "fa2", .workers = 4};
+  subject.mask = mask;
+  ReuseQuestion question = attention(1, std::int64_t{1} << 40);
+  question.subject = subject;
+  const ReuseResult result = ask(question);
+  const std::int64_t row = 128 * 2 / 32;
+  // Q tiles of 128: two a block, each reads the 256 keys of the blocks of its row.
+  CHECK(result.sectors.k == 2 * (256 + 256 + 0 + 512) * row);
+  CHECK(result.cold_sectors == (4 * 512 + 2 * 512 + 2 * 512) * row);  // Q and O; K and V, all of which some row reads
+  subject.mask->kv_tile = 96;
+  question.subject = subject;
+  CHECK(refused(question) == "kv-tile");
+}
+
+TEST_CASE("study: what a given mask stands in for is refused beside it") {
+  const auto refused_with = [](auto change) {
+    AttentionSubject subject = under("causal");
+    subject.seqlen = Extents{1024};
+    change(subject);
+    ReuseQuestion question = attention(1, 1'000'000);
+    question.subject = subject;
+    return refused(question);
+  };
+  CHECK(refused_with([](AttentionSubject&) {}) == "nothing");
+  CHECK(refused_with([](AttentionSubject& s) { s.window = Extents{64}; }) != "nothing");
+  CHECK(refused_with([](AttentionSubject& s) { s.causal = true; }) != "nothing");
+  CHECK(refused_with([](AttentionSubject& s) { s.seqlen = SeqlenSweep{1024, 2048, 1024}; }) != "nothing");
+  CHECK(refused_with([](AttentionSubject& s) { s.seqlen = Extents{32, 32}; s.q_tile = s.kv_tile = Extents{8, 8}; }) == "seqlen");
+  CHECK(refused_with([](AttentionSubject& s) { s.seqlen = Extents{}; }) == "seqlen_q");
 }
 
 }  // namespace reuse_test

@@ -9,6 +9,7 @@
 #include "cli/context.hpp"
 #include "cli/options.hpp"
 #include "cli/output.hpp"
+#include "commands/rows/mask_values.hpp"
 
 namespace natten_sim::cli {
 

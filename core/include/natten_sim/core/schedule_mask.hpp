@@ -36,8 +36,13 @@ struct PrefixMask {
   std::int64_t length = 1;
 };
 
+/// Keys whose distance from the diagonal is a multiple of `step`, 1 or more: with a window a dilated one.
+struct DilatedMask {
+  std::int64_t step = 1;
+};
+
 /// Rules of one sequence whose pairs of tokens can be joined.
-using SequenceRule = std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, PrefixMask>;
+using SequenceRule = std::variant<FullMask, CausalMask, SlidingWindowMask, DocumentMask, PrefixMask, DilatedMask>;
 
 /// A pair of tokens attends if it does under all rules of one of these lists, each of at least one rule.
 struct JoinedMask {
@@ -86,6 +91,7 @@ struct ScheduleMask {
 struct GivenMask {
   ScheduleMask mask;
   std::int64_t masks = 1;  ///< heads that it has a mask of, those of a batch after each other; 1: all share it
+  std::int64_t batches = 1;  ///< of these masks
   std::optional<std::int64_t> q_tile, kv_tile;          ///< tokens of its blocks, where it says so
   std::optional<std::int64_t> q_tokens, kv_tokens;      ///< of the sequences, where it says so
 };

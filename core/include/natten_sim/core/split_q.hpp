@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <vector>
 
 #include <natten_sim/core/tiling.hpp>
 
@@ -30,6 +32,18 @@ struct OperandSizes {
   [[nodiscard]] std::int64_t group() const noexcept { return heads / heads_kv; }
 };
 
+/// KV tiles that each Q tile visits, ascending or none, of masks that are given tile by tile.
+struct VisitedRows {
+  std::int64_t heads = 1, batches = 1;                 ///< with masks of their own: divisors of the problem's
+  std::vector<std::vector<std::int32_t>> kv_of_q = {};  ///< [batch][head][Q tile]
+
+  [[nodiscard]] std::int64_t masks() const noexcept { return heads * batches; }
+  /// The mask of a head: head h of a batch has that of head h modulo `heads`.
+  [[nodiscard]] std::int64_t mask_of(std::int64_t batch, std::int64_t head) const noexcept {
+    return batch % batches * heads + head % heads;
+  }
+};
+
 struct SplitQProblem {
   NeighborhoodMask mask;  ///< dense attention: window = length; no dilation
   TilePair tiles;
@@ -37,13 +51,18 @@ struct SplitQProblem {
   /// Number of keys, if different from the number of queries: of one axis, dense or causal. A causal mask ends at the
   /// last key for the last query, so it needs as many keys or more.
   std::optional<std::int64_t> keys = {};
+  /// Of one axis whose `mask` is dense: the tiles that are visited in place of all. None: those of `mask`.
+  std::shared_ptr<const VisitedRows> rows = {};
 };
 
 /// Keys along one axis.
 [[nodiscard]] std::int64_t key_length(const SplitQProblem& problem, std::size_t axis);
 
+/// Whether every Q tile visits all KV tiles, by its window alone.
+[[nodiscard]] bool is_dense(const SplitQProblem& problem);
+
 /// @throws InvalidParameter naming the parameter; OverflowError when a tensor has 2^62 bytes or more.
-/// Layouts of several axes require rows of whole sectors (`head_dim`, `head_dim_value`).
+/// Layouts of several axes, and given rows of tiles, require rows of whole sectors (`head_dim`, `head_dim_value`).
 void require_valid(const SplitQProblem& problem);
 
 /// Tiles begin, begin+1, .., end-1 along one axis.

@@ -16,7 +16,9 @@ namespace natten_sim {
 ///   they nor the indices tell the number of KV blocks. Indices beyond a row's number are ignored.
 /// * as block sparse rows, a JSON object: `indptr` [Q blocks + 1], `indices`, `shape` [Q blocks, KV blocks], and
 ///   perhaps `partial` [one of true and false for each index] and `BLOCK_SIZE`. Blocks are full unless `partial` says
-///   otherwise.
+///   otherwise;
+/// * as a NumPy array (.npy) of blocks, [Q blocks, KV blocks], or one of these for each head, or for each batch and head:
+///   of booleans, or of 0 (skipped), 1 (partial) and 2 (full).
 ///
 /// O(size of the text + pairs of blocks). @throws MalformedData naming `where`.
 [[nodiscard]] GivenMask parse_mask_file(std::string_view text, const std::string& where);

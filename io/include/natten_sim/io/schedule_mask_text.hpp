@@ -12,8 +12,8 @@ struct MaskFile {
   std::string path;
 };
 
-/// A mask as text: `full`, `causal`, `window:LEFT,RIGHT`, `document:LEN,LEN,..`, `prefix:LEN`, these joined by & (all
-/// of them) and | (any, weaker than &) as in `document:96,160&causal|prefix:32`, `varlen:LEN,..`,
+/// A mask as text: `full`, `causal`, `window:LEFT,RIGHT`, `document:LEN,LEN,..`, `prefix:LEN`,
+/// `dilated:STEP`, these joined by & (all of them) and | (any, weaker than &) as in `document:96,160&causal|prefix:32`, `varlen:LEN,..`,
 /// `gna:i=30x48x80,w=18x24x24,s=..,dilation=..,c=0x0x1,q-tile=..,kv-tile=..` (i alone is needed), or the path
 /// of a file that exists.
 /// @throws InvalidParameter; UnknownName when it is none of them and no file has that name.

@@ -9,6 +9,7 @@
 #include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
 #include <natten_sim/study/context.hpp>
+#include <natten_sim/study/describe/given_mask.hpp>
 #include <natten_sim/study/setting.hpp>
 #include <natten_sim/study/time.hpp>
 
@@ -27,7 +28,7 @@ struct MaskQuestion {
   std::int64_t batch = 1;
   std::int64_t head_dim = kDefaultHeadDim;
   Dtype dtype = Dtype::kBf16;
-  std::string kernel = "flexattention";
+  KernelChoice kernel = "flexattention";
   std::optional<std::string> device;  ///< none: no times
   bool backprop = false;              ///< whether the backward pass is asked for too
   std::optional<double> rest_ms;      ///< as in TimeQuestion
@@ -74,6 +75,13 @@ struct MaskAnswer {
 ///         takes no lists; UnknownName.
 [[nodiscard]] MaskAnswer count_mask(const MaskQuestion& question, const Context& context);
 
+struct CountQuestion;
+
+/// What `count` asks of a mask in place of its window: sizes, tiles, kernel and device are the same, a layout counts its
+/// tokens. @throws Conflict with a member that describes a window; InvalidParameter for tiles of several axes, head dims
+/// of V that differ, and additional keys.
+[[nodiscard]] MaskQuestion mask_question_of(const CountQuestion& count, const GivenMask& mask, const Catalog& catalog);
+
 template <typename Members>
 void describe(Members& members, const MaskQuestion& question) {
   using Q = MaskQuestion;
@@ -82,8 +90,7 @@ void describe(Members& members, const MaskQuestion& question) {
   members.add(
       "mask", &Q::mask,
       {.value = "MASK",
-       .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, these joined by & (all) and | (any); "
-               "varlen:RULE:LEN,..; or a file: a BlockMask or block sparse rows as JSON, or text"});
+       .help = kGivenMaskHelp});
   members.add("seqlen_q", &Q::q_tokens,
               {.flags = "-i,--seqlen-q", .help = "Tokens of the queries [the mask's]", .range = kTokens});
   members.add("seqlen_k", &Q::kv_tokens,
@@ -96,7 +103,7 @@ void describe(Members& members, const MaskQuestion& question) {
   members.add(
       "kernel", &Q::kernel,
       {.help = "Kernel that takes lists of blocks: flexattention, fa4 (FlashAttention-4, blocks as large as its tiles "
-               "or multiples), or gna, this project's own [default]"});
+               "or multiples), gna, this project's own, or a kernel file (FILE.json) [default]"});
   members.add("device", &Q::device,
               {.help = "Predict the time on a GPU [none]",
                .echo = Echo::kWhenSet,

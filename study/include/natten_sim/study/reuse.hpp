@@ -13,6 +13,7 @@
 #include <natten_sim/core/fidelity.hpp>
 #include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/per_axis.hpp>
+#include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/core/trace_access.hpp>
 #include <natten_sim/sim/reuse/attention_work.hpp>
 #include <natten_sim/sim/reuse/lockstep.hpp>
@@ -71,6 +72,8 @@ struct AttentionSubject {
   std::optional<std::int64_t> seqlen_k;
   std::optional<Extents> window;  ///< none: dense
   Extents stride;                 ///< of the window; empty: 1
+  /// Rules or blocks of one axis, in place of a window; then `seqlen` may be empty, if the mask brings its tokens.
+  std::optional<GivenMask> mask;
   CausalAxes causal = false;      ///< an answer has flags only where they differ
   std::int64_t batch = 1;
   std::int64_t heads = 1;
@@ -78,7 +81,8 @@ struct AttentionSubject {
   std::int64_t head_dim = 64;             ///< of Q and K
   std::optional<std::int64_t> dim_value;  ///< head dim of V and O; none: that of Q and K
   Dtype dtype = Dtype::kFp16;
-  std::optional<std::string> kernel;       ///< a kernel of the catalog: gives what is left out, and its speed
+  /// A kernel of the catalog or of a file: gives what is left out, and its speed. launched_as_file() takes its launch.
+  std::optional<KernelChoice> kernel;
   std::optional<Extents> q_tile, kv_tile;  ///< none: the kernel's, else kReuseDefaults' on one axis
   std::optional<CtaSchedule> schedule;     ///< none: the kernel's, else kReuseDefaults'
   LaunchOrder launch = LaunchOrder::kTilesFirst;
@@ -86,6 +90,9 @@ struct AttentionSubject {
   std::optional<std::int64_t> ctas_per_sm;  ///< none: the kernel's, else kReuseDefaults'
   std::optional<std::int64_t> workers;      ///< CTAs resident at once; none: SMs times CTAs an SM
 };
+
+/// With launch, heads' order and element type that the file of its kernel says; as it is without one.
+[[nodiscard]] AttentionSubject launched_as_file(AttentionSubject subject);
 
 /// A plain buffer that all `workers` read `passes` times, in step.
 struct StreamSubject {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <natten_sim/core/workload_bounds.hpp>
+#include <natten_sim/study/describe/given_mask.hpp>
 #include <natten_sim/study/describe/members.hpp>
 #include <natten_sim/study/reuse.hpp>
 
@@ -21,7 +22,7 @@ struct ReuseParts {
   ReuseQuestion question;  ///< without subject and method
 
   AttentionSubject attention;     ///< without its length and workers
-  std::optional<Extents> seqlen;  ///< of attention, which has this or `sweep`
+  std::optional<Extents> seqlen;  ///< of attention, which has this, `sweep` or a mask that brings its tokens
   std::optional<SeqlenSweep> sweep;
   std::optional<Extents> tile;          ///< both tiles, where `attention` has none of its own
   std::optional<std::int64_t> workers;  ///< of attention or of a stream
@@ -79,7 +80,7 @@ void describe_kernel(Members& members, const AttentionSubject&) {
   using A = AttentionSubject;
   members.group("Kernel: which CTA reads what, in which order");
   members.add("kernel", &A::kernel,
-              {.help = "Take tiles, schedule, order, CTAs per SM and speed of a known kernel",
+              {.help = "Take tiles, schedule, order, CTAs per SM and speed of a known kernel, or of a kernel file (FILE.json)",
                .names = NamesOfCatalog::kKernels});
   members.add("schedule", &A::schedule,
               {.value = "KIND",
@@ -126,6 +127,11 @@ void describe(Members& members, const AttentionSubject& attention) {
               {.flags = "-w,--window,--window-size", .help = "Neighborhood window [the whole axis: dense]"});
   members.add("stride", &A::stride,
               {.flags = "-s,--stride", .help = "Stride of the window " + axis_default(&AxisMask::stride)});
+  members.add("mask", &A::mask,
+              {.value = "MASK",
+               .help = std::string("Any other mask of one axis: ") + kGivenMaskHelp + " [none]",
+               .echo = Echo::kWhenSet,
+               .rules_out = {{"window", "stride", "causal", "sweep"}}});
   describe_kernel(members, attention);
 }
 
@@ -228,7 +234,7 @@ void describe_other_subjects(Members& members) {
       "seqlen",   "seqlen_k", "head_dim",    "dim_value",  "dtype",       "q_tile",           "kv_tile",
       "tile",     "heads",    "heads_kv",    "batch_size", "causal",      "window",           "stride",
       "schedule", "kernel",   "ctas_per_sm", "sweep",      "granularity", "interleave_heads", "longest_first",
-      "jitter"};
+      "jitter",   "mask"};
   std::vector<std::string> not_of_traces = attention_only;
   not_of_traces.insert(not_of_traces.end(), {"stream_bytes", "order", "compare", "workers"});
   members.group("Streams and traces");

@@ -43,7 +43,7 @@ struct ScheduleParts {
   std::string algorithm = kAllAlgorithms;
   Handoff handoff;
   DqWriter writer;
-  std::optional<std::string> kernel;  ///< its times instead: what kernel_question_of() asks
+  std::optional<KernelChoice> kernel;  ///< its times instead: what kernel_question_of() asks
 
   [[nodiscard]] bool one_algorithm() const { return algorithm != kAllAlgorithms; }
   static constexpr const char* kAllAlgorithms = "all";
@@ -165,7 +165,7 @@ void describe_choice(Members& members) {
   members.group("Mask and order");
   members.add("mask", in_question(&Q::mask),
               {.value = "MASK",
-               .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, joined by & and |, varlen:RULE:LEN,.., gna:i=..,w=.., or a "
+               .help = "full, causal, window:L,R, document:LEN,.., prefix:LEN, dilated:STEP, joined by & and |, varlen:RULE:LEN,.., gna:i=..,w=.., or a "
                        "file [default]",
                .spellings = {{.flag = "--causal", .bare = "causal"}, {.flag = "--is-causal", .bare = "causal"}},
                .suggestions = schedule_mask_beginnings});

@@ -33,6 +33,9 @@ struct AttentionTraffic {
 /// tiles T, D = Dv, r = D * E / C sectors a row: 2*S*r + 2*ceil(S/T)*S*r (Sawtooth paper, section 3.2, with
 /// ceil for floor).
 ///
+/// Of masks that are given tile by tile (`rows`) every visited tile is added, and only tiles that are visited are cold:
+/// O(visits).
+///
 /// Cost: that of `count_axis` plus O(log tiles) an axis for rows of whole sectors, else O(Q tiles) (at most
 /// 2^28).
 /// @throws InvalidParameter, OverflowError.

@@ -34,7 +34,7 @@ struct NamesOf<MaskFunction> {
 [[nodiscard]] double mask_instructions(MaskFunction function, const NeighborhoodMask& mask) noexcept;
 
 /// The same of rules on one sequence: two for each comparison of a pair of token numbers (it, and its conjunction), and
-/// one for what is read of a key, as a document's number.
+/// one for what is read of a key, as a document's number; of a dilated one the remainders are compared.
 [[nodiscard]] double mask_instructions(const JoinedMask& mask) noexcept;
 
 /// Of a division or remainder by a constant, floored as PyTorch's are.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -41,6 +42,7 @@ class AttentionWork {
   struct Item {
     std::int64_t number = 0;    ///< among all Q tiles of all heads, not in launch order
     std::int64_t q_tile = 0;    ///< number of the Q tile in its head
+    std::int64_t row = 0;       ///< of the tiles that it visits: its Q tile, below those of the masks before its own
     std::int64_t kv_base = 0;   ///< number of its KV head's first KV tile, among those of all heads
     std::int64_t kv_tiles = 0;  ///< number of KV tiles that it visits
   };
@@ -74,9 +76,12 @@ class AttentionWork {
 
  private:
   [[nodiscard]] std::int64_t kv_tile(const Item& item, std::int64_t pass, std::int64_t step) const;
-  [[nodiscard]] std::int64_t visited_tile(std::int64_t q_tile, std::int64_t index) const;
+  [[nodiscard]] std::int64_t visited_tile(std::int64_t row, std::int64_t index) const;
+  [[nodiscard]] std::int64_t visits_of(std::int64_t row) const;
+  [[nodiscard]] std::int64_t rows() const { return rows_ ? q_tiles_ * rows_->masks() : q_tiles_; }
   void lay_out_blocks(const SplitQProblem& problem);
-  [[nodiscard]] std::vector<std::int32_t> visited_tiles(std::int64_t q_tile) const;
+  [[nodiscard]] std::vector<std::int32_t> visited_tiles(std::int64_t row) const;
+  [[nodiscard]] std::int64_t visits_of_heads(const SplitQProblem& problem);
   void take_permutations(const KvPermutations& permutations);
   void take_lists(const KvLists& lists);
 
@@ -93,7 +98,8 @@ class AttentionWork {
   std::vector<Tile> q_tile_;                // of one head
   std::vector<Tile> kv_tile_;
   std::vector<std::vector<std::vector<std::int32_t>>>
-      walks_;  // (pass, Q tile): KV tiles, of walks without a name
+      walks_;  // (pass, row): KV tiles, of walks without a name
+  std::shared_ptr<const VisitedRows> rows_;  // none: ranges_
   std::int64_t heads_ = 1, group_ = 1, batch_ = 1, heads_kv_ = 1;
   std::int64_t q_tiles_ = 0, kv_tiles_ = 0, items_ = 0, blocks_ = 0, accesses_ = 0, sector_bytes_ = 32;
 };

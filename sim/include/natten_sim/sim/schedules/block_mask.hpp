@@ -61,8 +61,11 @@ struct TilesOfRules {
 /// Most queries, and most keys, of a mask of joined rules: its keys are listed query by query.
 inline constexpr std::int64_t kMostJoinedTokens = std::int64_t{1} << 24;
 
+/// Most rules joined by | where one is dilated: their overlaps are counted one by one.
+inline constexpr std::size_t kMostDilatedRules = 8;
+
 /// Lengths of documents must add up to the tokens of both sequences; a prefix has at most all keys.
-/// O(queries * rules * log documents + pairs of tiles). @throws InvalidParameter naming the size at fault.
+/// O(queries * rules * log documents + pairs of tiles); with dilated rules O(queries * overlaps * KV tiles). @throws InvalidParameter naming the size at fault.
 [[nodiscard]] TilesOfRules joined_mask(const SequenceTiling& tiling, const JoinedMask& mask);
 
 /// The mask of pairs of neighbouring KV tiles: full where both are, partial where one of them attends.

@@ -1,0 +1,29 @@
+#include "commands/rows/mask_answer.hpp"
+
+#include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/mask_report.hpp>
+
+#include "cli/described.hpp"
+#include "commands/rows/mask_values.hpp"
+
+namespace natten_sim::cli {
+
+int answer_mask(const study::MaskQuestion& question, const study::Context& context, const OutputFlags& output,
+                Reply& reply) {
+  const study::MaskAnswer answer = study::count_mask(question, context);
+  std::optional<report::Closing> closing;
+  if (output.conclusion) closing = report::closing_of(answer);
+  if (output.json) {
+    report::Json result = report::mask_result(answer);
+    report::add_closing(closing, result);
+    put_answer(output, reply,
+               JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
+  } else if (output.csv) {
+    write_output(output, report::mask_csv(answer));
+  } else {
+    write_output(output, report::mask_report(answer) + report::closing_text(closing));
+  }
+  return kExitDone;
+}
+
+}  // namespace natten_sim::cli
