@@ -1,4 +1,5 @@
 #include <natten_sim/study/cell_costs.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 #include <algorithm>
 #include <array>
@@ -95,10 +96,17 @@ PhysicalTiles tiles_of(const CostCell& cell, const PhysicalPass& pass) {
 
 /// Kernels for Hopper and data center Blackwell are compiled for tiles of one size a head dim; others' tiles may
 /// have any.
-bool may_have_tiles(const CostCell& cell, const Device& device, const TilePhysics& physics) {
+bool may_have_tiles(const CostCell& cell, const Device& device, const Catalog& catalog) {
+  const TilePhysics& physics = catalog.physics;
   const KernelPhysics& kernel = *physics.kernel_on(cell.kernel, device.architecture);
   const PhysicalTiles& own = *kernel.pass_of(cell.pass)->tiles_of(cell.head_dim);
-  const bool any = kernel.issue == TensorIssue::kMmaSync || cell.kernel == "flexattention";
+  const std::vector<PhysicalTiles>& compiled = kernel.pass_of(cell.pass)->tiles;
+  const bool other = std::any_of(compiled.begin(), compiled.end(), [&](const PhysicalTiles& tiles) {
+    return tiles.head_dim == own.head_dim && cell.q_tile_tokens == tiles.q_tile_tokens &&
+           cell.kv_tile_tokens == tiles.kv_tile_tokens;
+  });
+  const bool any = other || kernel.issue == TensorIssue::kMmaSync || cell.kernel == "flexattention" ||
+                   kernel_of_file(catalog, cell.kernel) != nullptr;
   return any || (cell.q_tile_tokens.value_or(own.q_tile_tokens) == own.q_tile_tokens &&
                  cell.kv_tile_tokens.value_or(own.kv_tile_tokens) == own.kv_tile_tokens);
 }
@@ -252,7 +260,7 @@ std::variant<KernelCosts, NoCosts> costs_of_cell(const CostCell& cell, const Cat
   const Device& device = catalog.device(cell.device);
   const std::string reason = refusal(cell, device, catalog.physics);
   if (!reason.empty()) return NoCosts{reason, true};
-  if (!may_have_tiles(cell, device, catalog.physics)) return NoCosts{"nobody has measured these tiles", false};
+  if (!may_have_tiles(cell, device, catalog)) return NoCosts{"nobody has measured these tiles", false};
   if (!rates_known(device))
     return NoCosts{"SMs, boost clock or tensor rate of " + device.name + " are not known", false};
   KernelCosts derived = derived_costs(cell, device, catalog);

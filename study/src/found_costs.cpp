@@ -27,6 +27,22 @@ std::string calibrated_on(const Device& device, const Catalog& catalog) {
   return text.empty() ? "no kernel is calibrated on " + device.name : text;
 }
 
+/// A library's kernel that is compiled for tiles of several sizes runs lists of blocks with the first that divides them.
+void take_tiles_of_blocks(const TimeQuestion& question, const Device& device, const Catalog& catalog, CostCell& cell) {
+  const KernelPhysics* physics = catalog.physics.kernel_on(cell.kernel, device.architecture);
+  const PhysicalPass* pass = physics == nullptr ? nullptr : physics->pass_of(cell.pass);
+  const PhysicalTiles* own = pass == nullptr ? nullptr : pass->tiles_of(cell.head_dim);
+  if (own == nullptr) return;
+  for (const PhysicalTiles& tiles : pass->tiles) {
+    if (tiles.head_dim != own->head_dim || question.tiles.q_tile[0] % tiles.q_tile_tokens != 0 ||
+        question.tiles.kv_tile[0] % tiles.kv_tile_tokens != 0)
+      continue;
+    cell.q_tile_tokens = tiles.q_tile_tokens;
+    cell.kv_tile_tokens = tiles.kv_tile_tokens;
+    return;
+  }
+}
+
 }  // namespace
 
 std::string measurement(const TimeQuestion& question, const std::string& kernel) {
@@ -56,6 +72,7 @@ std::variant<KernelCosts, MissingTime> find_costs(const TimeQuestion& question, 
     cell.q_tile_tokens = product(question.tiles.q_tile, "q_tile");
     cell.kv_tile_tokens = product(question.tiles.kv_tile, "kv_tile");
   }
+  if (kernel.library && question.ctas) take_tiles_of_blocks(question, device, catalog, cell);
   auto found = costs_of_cell(cell, catalog);
   if (auto* of_cell = std::get_if<KernelCosts>(&found)) return std::move(*of_cell);
   const NoCosts& none = std::get<NoCosts>(found);

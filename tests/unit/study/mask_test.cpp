@@ -205,6 +205,29 @@ TEST_CASE("FlashAttention-4 takes blocks of its tiles, and walks those of larger
   CHECK(count_mask(full, context()).others.empty());
 }
 
+TEST_CASE("FlashAttention-4 at head dim 64 takes blocks of 128 with tiles of 128, and of 192 with tiles of 192") {
+  MaskQuestion question = asked(FullMask{}, 18432);  // 144 blocks of 128, 96 of 192
+  question.device = "h200";
+  question.kernel = "fa4";
+  question.heads = 16;
+  question.head_dim = 64;
+  question.backprop = true;
+  const BlockCount small = count_mask(question, context()).count;
+  CHECK(small.q_tile == 128);
+  const PassTime forward = pass_of(small.forward);
+  CHECK(forward.ctas == 16 * 144);
+  CHECK(forward.evidence.origin == CostOrigin::kTransferred);
+  CHECK(forward.evidence.transfer == to_string(TransferKind::kOtherTiles));
+  CHECK(std::holds_alternative<PassTime>(*small.backward));
+  question.q_tile = 192;
+  question.backprop = false;
+  const PassTime large = pass_of(count_mask(question, context()).count.forward);
+  CHECK(large.ctas == 16 * 96);
+  CHECK(large.evidence.origin == CostOrigin::kMeasured);
+  question.q_tile = 64;
+  CHECK_THROWS_AS(count_mask(question, context()), InvalidParameter);
+}
+
 TEST_CASE("heads that share keys take as long forward, and backward nobody knows") {
   MaskQuestion question = asked(CausalMask{}, 8192);
   question.device = "h200";
