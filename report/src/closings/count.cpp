@@ -96,6 +96,12 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
           to_string(change.window), with_tiles);
       closing.options["window"] = to_json(change.window);
       closing.options["stride"] = to_json(change.stride);
+      return;
+    case study::CountLever::kOrder:
+      closing.change = fmt::format("first lay tokens out {}: tiling {}{}; copies into that order are not counted",
+                                   change.tiling == Tiling::kSingleDimensional ? "row by row" : "tile by tile",
+                                   to_string(change.tiling), with_tiles);
+      closing.options["tiling"] = to_string(change.tiling);
   }
 }
 

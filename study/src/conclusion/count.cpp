@@ -6,6 +6,7 @@
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/count.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
@@ -308,9 +309,33 @@ class CountLevers {
   AxisCountMemo memo_;
 };
 
+/// The other order of tokens of several axes, for a kernel that NATTEN does not run: none: it is not worthwhile.
+std::optional<CountChange> other_order(const CountAnswer& answer, const Context& context, const CountConclusion& end) {
+  const CountQuestion& asked = answer.question;
+  if (!asked.kernel || natten_runs(*asked.kernel) || end.of != CountGain::kTime || asked.setting.input.rank() < 2 ||
+      asks_cycle(asked.cyclic))
+    return std::nullopt;
+  CountQuestion other = asked;
+  other.setting.backend = answer.chosen_backend;
+  other.q_tile = other.kv_tile = other.backward_q_tile = other.backward_kv_tile = {};
+  other.tiling = asked.tiling == Tiling::kSingleDimensional ? Tiling::kMultiDimensional : Tiling::kSingleDimensional;
+  Context quiet = context;
+  quiet.progress = {};
+  const CountAnswer found = count(other, quiet);
+  const std::optional<double> ms = total_ms(found);
+  if (!ms || end.before / *ms < kWorthwhile) return std::nullopt;
+  CountChange change{CountLever::kOrder, found.forward.problem.tiles, std::nullopt, asked.stride, asked.window};
+  change.tiling = other.tiling;
+  change.gain = end.before / *ms;
+  change.after = *ms;
+  return change;
+}
+
 }  // namespace
 
-CountConclusion conclude(const CountAnswer& answer, const Context& context) {
+CountConclusion conclude(const CountAnswer& answer, const Context& given) {
+  const WithKernels kernels(given, answer.question.kernel);
+  const Context& context = kernels.get();
   CountConclusion end;
   const TileCount& count = answer.forward.count;
   end.busiest_over_mean = count.speedup_mean() / count.speedup_worst();
@@ -319,7 +344,8 @@ CountConclusion conclude(const CountAnswer& answer, const Context& context) {
   end.of = ms ? CountGain::kTime : CountGain::kPairs;
   end.before = ms ? *ms : multiplied_pairs(answer);
   const TilingProblem& problem = answer.forward.problem;
-  if (answer.kernel.refusal || problem.tiling == Tiling::kSingleDimensional || problem.mask.rank() > 3)
+  end.change = other_order(answer, context, end);
+  if (end.change || answer.kernel.refusal || problem.tiling == Tiling::kSingleDimensional || problem.mask.rank() > 3)
     return end;
   CountLevers levers(answer, context, end);
   levers.ask_tiles();
