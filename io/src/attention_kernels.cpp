@@ -4,7 +4,11 @@
 #include <utility>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/io/json_text.hpp>
 
+#include "backward_kernels.hpp"
 #include "catalog_reader.hpp"
 
 namespace natten_sim {
@@ -68,17 +72,17 @@ KernelGrid read_grid(const Reader& fields) {
   return grid;
 }
 
-KernelFile read_kernel(const Json& entry, const std::string& where) {
+AttentionKernel read_kernel(const Json& entry, const std::string& where) {
   const Reader fields(entry, where,
                       {"name", "title", "q_tile", "kv_tiles", "schedule", "order", "ctas_per_sm", "rates", "source",
-                       "launch", "longest_first", "dtype", "grid", "names"});
-  KernelFile file;
-  AttentionKernel& kernel = file.kernel;
+                       "launch", "longest_first", "masking", "dtype", "architectures", "grid", "names", "backward"});
+  AttentionKernel kernel;
   kernel.name = fields.text("name");
   kernel.title = fields.text("title");
   kernel.q_tile = fields.positive("q_tile");
   for (const Json& tile : fields.array("kv_tiles")) {
     const Reader pair(tile, where, {"head_dim", "kv_tile", "stages"});
+    if (kernel.tile_of(pair.positive("head_dim")) != nullptr) fields.fail("kv_tiles", "one for each head dim");
     kernel.kv_tiles.push_back({pair.positive("head_dim"), pair.positive("kv_tile"), std::nullopt});
     if (pair.has("stages")) kernel.kv_tiles.back().stages = pair.positive("stages");
   }
@@ -88,12 +92,15 @@ KernelFile read_kernel(const Json& entry, const std::string& where) {
   kernel.ctas_per_sm = fields.positive("ctas_per_sm");
   for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
   kernel.source = fields.text("source");
-  if (fields.has("launch")) file.launch = read_name<LaunchOrder>(fields, "launch");
-  if (fields.has("longest_first")) file.longest_first = fields.boolean("longest_first");
-  if (fields.has("dtype")) file.dtype = read_name<Dtype>(fields, "dtype");
-  if (fields.has("names")) file.names = fields.texts("names");
-  if (fields.has("grid")) file.grid = read_grid(fields);
-  return file;
+  if (fields.has("launch")) kernel.launch = read_name<LaunchOrder>(fields, "launch");
+  if (fields.has("longest_first")) kernel.longest_first = fields.boolean("longest_first");
+  if (fields.has("masking")) kernel.masking = read_name<KernelMasking>(fields, "masking");
+  if (fields.has("dtype")) kernel.dtype = read_name<Dtype>(fields, "dtype");
+  if (fields.has("architectures")) kernel.architectures = fields.texts("architectures");
+  if (fields.has("names")) kernel.names = fields.texts("names");
+  if (fields.has("grid")) kernel.grid = read_grid(fields);
+  if (fields.has("backward")) kernel.backward = read_backward_member(fields, kernel);
+  return kernel;
 }
 
 /// As read_grid() has them: up to the last axis that counts something.
@@ -109,12 +116,16 @@ std::vector<std::string> axes_of(const KernelGrid& grid) {
 
 }  // namespace
 
-std::vector<KernelFile> parse_kernel_file(std::string_view json, const std::string& where) {
+std::vector<AttentionKernel> parse_kernel_file(std::string_view json, const std::string& where) {
   const Json document = parse_strict(json, where, kKernelFileSchema);
   const Reader file(document, where);
   if (file.array("kernels").empty()) file.fail("kernels", "one kernel or more");
-  std::vector<KernelFile> kernels;
-  for (const Json& entry : file.array("kernels")) kernels.push_back(read_kernel(entry, where));
+  std::vector<AttentionKernel> kernels;
+  for (const Json& entry : file.array("kernels")) {
+    kernels.push_back(read_kernel(entry, where));
+    const auto same = [&](const AttentionKernel& each) { return each.name == kernels.back().name; };
+    if (std::count_if(kernels.begin(), kernels.end(), same) > 1) file.fail("kernels", "each name once");
+  }
   return kernels;
 }
 
@@ -140,8 +151,7 @@ Json to_json(const KernelRate& rate) {
   return fields;
 }
 
-Json to_json(const KernelFile& file) {
-  const AttentionKernel& kernel = file.kernel;
+Json to_json(const AttentionKernel& kernel) {
   Json tiles = Json::array(), rates = Json::array();
   for (const KernelTile& tile : kernel.kv_tiles) {
     tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
@@ -153,16 +163,83 @@ Json to_json(const KernelFile& file) {
                  {"q_tile", kernel.q_tile},
                  {"kv_tiles", tiles},
                  {"schedule", to_string(kernel.schedule)},
-                 {"launch", to_string(file.launch)},
+                 {"launch", to_string(kernel.launch)},
                  {"order", to_string(kernel.order)},
-                 {"longest_first", file.longest_first},
+                 {"longest_first", kernel.longest_first},
                  {"ctas_per_sm", kernel.ctas_per_sm}};
-  if (file.dtype) fields["dtype"] = to_string(*file.dtype);
-  if (!file.names.empty()) fields["names"] = file.names;
-  if (file.grid.q_tiles || file.grid.heads || file.grid.batch) fields["grid"] = axes_of(file.grid);
+  if (kernel.masking != KernelMasking::kPartialTiles) fields["masking"] = to_string(kernel.masking);
+  if (kernel.dtype) fields["dtype"] = to_string(*kernel.dtype);
+  if (!kernel.architectures.empty()) fields["architectures"] = kernel.architectures;
+  if (!kernel.names.empty()) fields["names"] = kernel.names;
+  if (kernel.grid.q_tiles || kernel.grid.heads || kernel.grid.batch) fields["grid"] = axes_of(kernel.grid);
   fields["rates"] = rates;
+  if (kernel.backward) fields["backward"] = backward_member(*kernel.backward);
   fields["source"] = kernel.source;
   return fields;
+}
+
+std::string kernel_file_text(const std::vector<AttentionKernel>& kernels) {
+  std::string text = "{\n  \"schema\": " + json_text(Json(kKernelFileSchema)) + ",\n  \"kernels\": [";
+  for (const AttentionKernel& kernel : kernels) {
+    text += &kernel == &kernels.front() ? "{\n" : ", {\n";
+    const Json fields = to_json(kernel);
+    std::size_t written = 0;
+    for (const auto& [name, value] : fields.items()) {
+      text += "    " + json_text(Json(name)) + ": " + json_text(value);
+      text += ++written < fields.size() ? ",\n" : "\n";
+    }
+    text += "  }";
+  }
+  return text + "]\n}\n";
+}
+
+namespace {
+
+bool is_kernel_file(const std::string& text) {
+  return text == "-" || text.find('/') != std::string::npos || text.ends_with(".json") ||
+         text.find(".json#") != std::string::npos;
+}
+
+std::vector<AttentionKernel> read_kernels(const std::string& parameter, const std::string& path) {
+  std::vector<AttentionKernel> kernels =
+      parse_kernel_file(natten_sim::read_text(parameter, path, kMaxCatalogBytes), "kernel file " + path);
+  for (AttentionKernel& kernel : kernels) kernel.file = path;
+  return kernels;
+}
+
+/// Whether it is the kernel of that name that ships.
+bool ships(const AttentionKernel& kernel) {
+  const std::vector<AttentionKernel>& shipped = builtin_catalog().kernels;
+  return std::any_of(shipped.begin(), shipped.end(), [&](const AttentionKernel& each) {
+    return each.name == kernel.name && to_json(each) == to_json(kernel);
+  });
+}
+
+}  // namespace
+
+KernelChoice parse_kernel_choice(const std::string& parameter, const std::string& text) {
+  if (!is_kernel_file(text)) return text;
+  const std::size_t mark = text.rfind(".json#");
+  const std::string path = mark == std::string::npos ? text : text.substr(0, mark + 5);
+  const std::optional<std::string> wanted =
+      mark == std::string::npos ? std::nullopt : std::optional(text.substr(mark + 6));
+  const std::vector<AttentionKernel> kernels = read_kernels(parameter, path);
+  std::vector<std::string> names;
+  for (const AttentionKernel& kernel : kernels) {
+    names.push_back(kernel.name);
+    if (wanted ? kernel.name != *wanted : kernels.size() > 1) continue;
+    KernelChoice choice = kernel.name;
+    choice.file = text;
+    if (!ships(kernel)) choice.own = std::make_shared<const AttentionKernel>(kernel);
+    return choice;
+  }
+  if (wanted) throw UnknownName(parameter, text, closest_name(*wanted, names), joined(names));
+  throw InvalidParameter(parameter, text + ", a file of several kernels", path + "#NAME with one of " + joined(names));
+}
+
+std::vector<AttentionKernel> kernels_of(const std::string& parameter, const std::string& text) {
+  return is_kernel_file(text) ? read_kernels(parameter, text)
+                              : std::vector<AttentionKernel>{builtin_catalog().kernel(text)};
 }
 
 }  // namespace natten_sim

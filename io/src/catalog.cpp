@@ -271,8 +271,7 @@ Catalog parse_builtin_catalog() {
   join_atomics(catalog);
   join_msda_kernels(catalog);
   join_msda_costs(catalog);
-  for (const KernelFile& file : parse_kernel_file(embedded::attention_kernels, "data/attention-kernels.json"))
-    catalog.kernels.push_back(file.kernel);
+  catalog.kernels = parse_kernel_file(embedded::attention_kernels, "data/attention-kernels.json");
   add_kernel_times(catalog, embedded::kernel_times, "data/kernel-times.json");
   add_judged_launches(catalog, embedded::judged_launches, "data/judged-launches.json");
   catalog.physics = parse_tile_physics(embedded::tile_physics, "data/tile-physics.json");

@@ -7,6 +7,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/given_value.hpp>
 #include <natten_sim/study/describe/range_text.hpp>
@@ -156,6 +157,10 @@ bool for_each_element(nb::handle value, const std::function<void(nb::handle)>& r
     return false;
   for (nb::handle element : nb::iter(value)) read(element);
   return true;
+}
+
+KernelChoice PythonValue<KernelChoice>::read(const std::string& name, nb::handle value, const Accepts&) {
+  return parse_kernel_choice(name, text_of(name, value, "the name of a kernel, or a kernel file"));
 }
 
 Extents PythonValue<Extents>::read(const std::string& name, nb::handle value, const Accepts& accepts) {

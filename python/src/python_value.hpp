@@ -9,6 +9,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <natten_sim/core/attention_kernel.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/io/value_text.hpp>
@@ -137,6 +138,17 @@ struct PythonValue<E> {
   }
   static bool write(E value, Json& out) {
     out = to_string(value);
+    return true;
+  }
+};
+
+/// A name, or a kernel file, which is read.
+template <>
+struct PythonValue<KernelChoice> {
+  static std::string hint() { return "str | os.PathLike[str]"; }
+  static KernelChoice read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(const KernelChoice& value, Json& out) {
+    out = natten_sim::to_string(value);
     return true;
   }
 };

@@ -269,7 +269,7 @@ std::string fast_path_change_text(const study::CountAnswer& answer) {
 
 /// `; NATTEN skips fine-grained masking: no`, unless a kernel of others was asked for.
 std::string fast_path_text(const study::CountAnswer& answer) {
-  const std::optional<std::string>& kernel = answer.question.kernel;
+  const std::optional<KernelChoice>& kernel = answer.question.kernel;
   if (kernel && !study::natten_runs(*kernel)) return "";
   const std::string skips = answer.forward.natten_fast_path ? "yes" : "no";
   return "; NATTEN skips fine-grained masking: " + skips + fast_path_change_text(answer);

@@ -32,7 +32,7 @@ Json case_json(const study::PlanCase& plan) {
   const NeighborhoodMask& mask = plan.attention.forward.problem.mask;
   fields["layout"] = to_json(input_of(mask));
   fields["heads"] = *plan.attention.question.setting.heads;
-  fields["kernel"] = plan.attention.question.kernel.value_or("");
+  fields["kernel"] = plan.attention.question.kernel.value_or("").name;
   add_bounded("attention", "_ms", plan.attention_ms, fields);
   fields["communication_bytes"] = plan.communication_bytes;
   add_bounded("communication", "_ms", plan.communication_ms, fields);

@@ -155,7 +155,7 @@ void add_windows(const Preset& preset, KernelRun run, const std::vector<TilePair
 /// Of all presets, with their heads and with one.
 std::vector<KernelRun> candidate_runs(const KernelRun& like, const Context& context) {
   std::vector<KernelRun> candidates;
-  const TimedKernel kernel = timed_kernel(like.kernel, context.catalog.device(like.device));
+  const TimedKernel kernel = timed_kernel(like.kernel, context.catalog.device(like.device), context.catalog);
   KernelRun run = like;
   run.batch = 1;
   run.dilation = run.stride = {};
@@ -304,7 +304,7 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
   std::vector<std::vector<KernelRun>> groups;
   for (KernelRun run : question.runs) {
     const Device& device = context.catalog.device(run.device);
-    run.kernel = timed_kernel(run.kernel, device).name;
+    run.kernel = timed_kernel(run.kernel, device, context.catalog).name;
     const auto group = std::find_if(groups.begin(), groups.end(), [&](const std::vector<KernelRun>& runs) {
       return same_pass(runs.front(), run);
     });
@@ -338,7 +338,7 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
 
 CalibrateAnswer plan_calibration(const CalibrationPlanQuestion& question, const Context& context) {
   const Device& device = context.catalog.device(question.device);
-  const std::string kernel = timed_kernel(question.kernel, device).name;
+  const std::string kernel = timed_kernel(question.kernel, device, context.catalog).name;
   CalibrateAnswer plan;
   std::string reason;
   for (const Walk pass : {Walk::kForward, Walk::kBackward}) {

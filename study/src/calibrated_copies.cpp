@@ -35,7 +35,7 @@ std::optional<double> timed_ms(const KernelRun& run, std::string_view tensor) {
 
 std::vector<TimedCopy> timed_copies(const KernelRun& run, const Context& context) {
   const TimeQuestion question = time_question(run);
-  const TimedKernel kernel = timed_kernel(run.kernel, context.catalog.device(run.device));
+  const TimedKernel kernel = timed_kernel(run.kernel, context.catalog.device(run.device), context.catalog);
   std::vector<TimedCopy> timed;
   if (kernel.dense || run.pass != Walk::kForward) return timed;
   for (const PermutedTensor& copy :

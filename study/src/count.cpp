@@ -3,6 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/windows/count.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 #include "count_time.hpp"
 #include "cycle_copies.hpp"
@@ -91,7 +92,7 @@ ChosenTiles chosen_tiles(const CountQuestion& question, bool of_natten, const Ti
     TilingProblem open = problem;
     open.tiles = {question.q_tile, question.kv_tile};
     const Device device = setting.device ? catalog.device(*setting.device) : Device{};
-    const TimedKernel kernel = timed_kernel(*question.kernel, device);
+    const TimedKernel kernel = timed_kernel(*question.kernel, device, catalog);
     return {block_tiles(open, block_tokens(kernel, setting, Walk::kForward, catalog)), setting.backend, true};
   }
   return choose_tiles(setting, catalog, question.q_tile, question.kv_tile, tile_rank(problem),
@@ -176,7 +177,9 @@ std::optional<std::string> backend_in_place(const CountQuestion& question, const
 void add_ways_around(const CountQuestion& asked, const Setting& full, const Context& context, AxisCountMemo* memo,
                      CountAnswer& answer);
 
-CountAnswer answer_of(const CountQuestion& asked, const Context& context, AxisCountMemo* memo) {
+CountAnswer answer_of(const CountQuestion& asked, const Context& given, AxisCountMemo* memo) {
+  const WithKernels kernels(given, asked.kernel);
+  const Context& context = kernels.get();
   CountAnswer answer;
   CountQuestion question = with_kernel(asked);
   const std::optional<std::string> in_place = backend_in_place(question, context);

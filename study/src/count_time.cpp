@@ -30,7 +30,7 @@ KernelVisits visits_of_blocks(const TileCount& count) {
 }
 
 /// Whether NATTEN runs the kernel whose time was asked for.
-bool runs_kernel(const KernelPass& pass, const std::optional<std::string>& kernel) {
+bool runs_kernel(const KernelPass& pass, const std::optional<KernelChoice>& kernel) {
   return !kernel || *kernel == name_of(pass.attention) || (*kernel == "fmha" && pass.attention.dense);
 }
 
@@ -41,7 +41,7 @@ Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog)
   if (!question.kernel || setting.backend) return setting;
   const Device device = setting.device ? catalog.device(*setting.device) : Device{};
   if (*question.kernel == "fmha" && !setting.device) return setting;
-  const TimedKernel kernel = timed_kernel(*question.kernel, device);
+  const TimedKernel kernel = timed_kernel(*question.kernel, device, catalog);
   if (!kernel.dense) setting.backend = to_string(kernel.family);
   return setting;
 }
@@ -78,11 +78,11 @@ std::optional<TimeAnswer> time_of_count(const CountQuestion& question, const Til
   if (!question.kernel && !pass)
     return MissingTime{"NATTEN has no kernel for this problem, so it has no time"};
   const bool row_major = problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1;
-  if (row_major && question.kernel != "flexattention")
+  if (row_major && !(question.kernel && (*question.kernel == kFlexAttention || question.kernel->own)))
     return MissingTime{"single-dimensional tiling has a time with the kernel flexattention alone"};
   TimeQuestion timed =
       time_question(setting, problem.mask, problem.tiles, problem.walk, question.kernel_schedule);
-  timed.kernel = question.kernel ? *question.kernel : name_of(pass->attention);
+  timed.kernel = question.kernel ? question.kernel->name : name_of(pass->attention);
   timed.rest_ms = question.rest_ms;
   timed.mask_function = question.mask_function;
   timed.mask_cost = question.mask_cost;
@@ -102,7 +102,7 @@ std::optional<double> end_to_end_by_time(const PassTime* forward, const Setting&
 }
 
 void take_predicted(const PassTime* forward, const PassTime* backward,
-                    const std::optional<std::string>& timed_kernel, KernelAnswer& kernel) {
+                    const std::optional<KernelChoice>& timed_kernel, KernelAnswer& kernel) {
   for (const auto& [time, pass] : {std::pair{forward, &kernel.forward}, {backward, &kernel.backward}}) {
     if (time == nullptr || !*pass) continue;
     if (runs_kernel(**pass, timed_kernel)) {

@@ -30,7 +30,7 @@ namespace natten_sim::study {
 /// them instead of what the device's rates say, and speedups by tiles with such floors go. Times (null: none)
 /// are of `timed_kernel`, or of NATTEN's.
 void take_predicted(const PassTime* forward, const PassTime* backward,
-                    const std::optional<std::string>& timed_kernel, KernelAnswer& kernel);
+                    const std::optional<KernelChoice>& timed_kernel, KernelAnswer& kernel);
 
 /// Both passes' times, and what they change of `answer.kernel`.
 void add_times(const CountQuestion& question, const TilingProblem& forward, const Context& context,

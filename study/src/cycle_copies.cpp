@@ -53,7 +53,7 @@ std::optional<CycleCopies> cycle_copies(const Setting& setting, const Neighborho
   const Device& device = context.catalog.device(*setting.device);
   TimeQuestion timed = time_question(setting, mask, tiles, Walk::kForward, std::nullopt);
   timed.kernel = kCyclicKernel;
-  const auto found = find_costs(timed, timed_kernel(kCyclicKernel, device), device, context.catalog);
+  const auto found = find_costs(timed, timed_kernel(kCyclicKernel, device, context.catalog), device, context.catalog);
   if (!std::holds_alternative<KernelCosts>(found)) return std::nullopt;
   const auto& costs = std::get<KernelCosts>(found);
   const auto rate = copy_rate(costs, device, mask.rank(), context.catalog.natten_release(setting.natten), context.catalog);

@@ -53,6 +53,14 @@ TilingProblem with_box(TilingProblem problem, const Extents* q_tile, const Exten
 
 BlockTokens block_tokens(const TimedKernel& kernel, const Setting& setting, Walk pass,
                          const Catalog& catalog) {
+  const std::vector<CostPrior> priors = catalog.cost_priors.of(pass, kernel.name, *setting.head_dim);
+  const BlockTokens open{kDefaultBlock, kDefaultBlock, 1, prior_value(priors, "masked", 1), prior_value(priors, "cta_tiles", 1)};
+  if (kernel.own != nullptr) {
+    BlockTokens own = open;
+    own.q = kernel.own->q_tile;
+    if (const KernelTile* tile = kernel.own->tile_of(*setting.head_dim)) own.kv = tile->kv_tile;
+    return own;
+  }
   const KernelCosts* costs = setting.device
                                  ? catalog.costs_of(kernel.name, catalog.device(*setting.device).name,
                                                     *setting.head_dim, *setting.dtype)
@@ -63,8 +71,7 @@ BlockTokens block_tokens(const TimedKernel& kernel, const Setting& setting, Walk
     return {timed->q_tile_tokens, timed->kv_tile_tokens, timed->unmasked_tile_us, timed->masked_tile_us[axes - 1],
             timed->cta_us};
   }
-  const std::vector<CostPrior> priors = catalog.cost_priors.of(pass, kernel.name, *setting.head_dim);
-  return {kDefaultBlock, kDefaultBlock, 1, prior_value(priors, "masked", 1), prior_value(priors, "cta_tiles", 1)};
+  return open;
 }
 
 std::vector<Extents> block_boxes(const Extents& input, std::int64_t tokens) {

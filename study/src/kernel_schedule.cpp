@@ -6,6 +6,7 @@
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/search/schedules/schedule_algorithm.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
 
 #include "schedules/judged_times.hpp"
@@ -310,10 +311,15 @@ void judge_runs(const KernelScheduleQuestion& question, const BackwardCall& call
 
 }  // namespace
 
-KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, const Context& context) {
+KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, const Context& given) {
+  const WithKernels kernels(given, question.kernel);
+  const Context& context = kernels.get();
+  if (question.kernel.own != nullptr && !question.kernel.own->backward)
+    throw InvalidParameter("kernel", to_string(question.kernel),
+                           "a kernel file with \"backward\": tiles and launches of its backward pass");
   KernelScheduleAnswer answer;
   const Device& device = context.catalog.device(question.device);
-  answer.kernel = context.catalog.backward_kernel(question.kernel, device);
+  answer.kernel = context.catalog.backward_kernel(question.kernel.name, device);
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const BackwardCall call = call_of(question, device);
   answer.mask = call.mask;

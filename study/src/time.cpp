@@ -35,7 +35,7 @@ std::optional<Copies> copies_of(const TimeQuestion& question, const TimedKernel&
                                 const KernelCosts& costs, const Device& device, const Catalog& catalog) {
   if (kernel.dense || kernel.in_place || !permutes_tokens(kernel.family)) return Copies{};
   if (question.tiling == Tiling::kSingleDimensional || flattens(question, kernel)) return Copies{};
-  if (!natten_runs(question.kernel) && costs.permutation.empty()) return std::nullopt;
+  if ((kernel.own != nullptr || !natten_runs(question.kernel)) && costs.permutation.empty()) return std::nullopt;
   const std::optional<PermutationRate> rate =
       copy_rate(costs, device, question.mask.rank(), catalog.natten_release(question.natten), catalog);
   if (!rate) return std::nullopt;
@@ -194,13 +194,14 @@ PassCosts with_function_of_blocks(const TimeQuestion& question, const TimedKerne
 PassCosts with_mask_function(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
                              const Device& device, const Catalog& catalog, PassTime& time) {
   const bool given_blocks = kernel.library && question.ctas;
-  if (kernel.name != kFlexAttention && !given_blocks) {
+  if (kernel.name != kFlexAttention && !given_blocks && kernel.own == nullptr) {
     if (question.mask_function || question.mask_cost)
       throw InvalidParameter("mask-function", kernel.name, "the kernel flexattention, which evaluates one");
     return costs;
   }
   const MaskFunction function = question.mask_function.value_or(MaskFunction::kTables);
   if (given_blocks && !question.mask_cost) return costs;
+  if (kernel.own != nullptr && !question.mask_cost && !question.mask_function) return costs;
   time.mask_function = question.mask_cost ? "given" : to_string(function);
   time.mask_instructions = question.mask_cost.value_or(mask_instructions(function, question.mask));
   if (given_blocks) return with_function_of_blocks(question, kernel, costs, time.mask_instructions, device, catalog);
@@ -218,7 +219,7 @@ std::pair<double, double> bounds(double ms, double half_width, bool measured) {
 
 std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, const Context& context) {
   const Device& device = context.catalog.device(question.device);
-  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device, context.catalog);
   const auto found = find_costs(question, kernel, device, context.catalog);
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
   const auto& costs = std::get<KernelCosts>(found);
@@ -243,7 +244,7 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   const Catalog& catalog = context.catalog;
   const Device& device = catalog.device(question.device);
   if (question.kernel == "fmha") result.kernel = natten_fmha(question, device, catalog).value_or(question.kernel);
-  const TimedKernel kernel = timed_kernel(result.kernel, device);
+  const TimedKernel kernel = timed_kernel(result.kernel, device, catalog);
   if (has_cycle(question.mask)) require_cyclic_kernel(question.kernel);
   const auto& [q_tile, kv_tile] = question.tiles;
   if (kernel.dense || (!q_tile.empty() && !kv_tile.empty()) || question.mask.rank() > 3) return result;
@@ -256,7 +257,7 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   // FlexAttention runs a backward pass with the blocks of the forward one.
   const bool one_table = effective_backend(setting, catalog).backward.empty();
   const Walk pass = one_table ? Walk::kForward : question.pass;
-  if (kernel.family == NattenBackend::kFlexFna && !natten_runs(question.kernel)) {
+  if (kernel.family == NattenBackend::kFlexFna && (kernel.own != nullptr || !natten_runs(question.kernel))) {
     const TilingProblem open{.mask = question.mask, .tiles = question.tiles, .tiling = question.tiling};
     result.tiles = block_tiles(open, block_tokens(kernel, setting, pass, catalog));
     return result;
@@ -268,7 +269,7 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
 TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const TimeQuestion question = resolved(asked, context);
   const Device& device = context.catalog.device(question.device);
-  const TimedKernel kernel = timed_kernel(question.kernel, device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device, context.catalog);
   const auto found = find_costs(question, kernel, device, context.catalog);
   if (const auto* none = std::get_if<MissingTime>(&found)) return *none;
   const auto& costs = std::get<KernelCosts>(found);

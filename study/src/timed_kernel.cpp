@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
@@ -32,9 +33,15 @@ std::vector<std::string> timed_kernels() {
   return names;
 }
 
-bool natten_runs(const std::string& kernel) { return kernel != kFlexAttention && kernel != kOwn && kernel != kSequences; }
+bool natten_runs(const std::string& kernel) {
+  const std::vector<std::string> names = timed_kernels();
+  return kernel != kFlexAttention && kernel != kOwn && kernel != kSequences &&
+         std::find(names.begin(), names.end(), kernel) != names.end();
+}
 
-TimedKernel timed_kernel(const std::string& name, const Device& device) {
+TimedKernel timed_kernel(const std::string& name, const Device& device, const Catalog& catalog) {
+  if (const AttentionKernel* own = kernel_of_file(catalog, name))
+    return {.name = name, .family = NattenBackend::kFlexFna, .longest_first = own->longest_first, .own = own};
   if (std::find(kLibraries.begin(), kLibraries.end(), name) != kLibraries.end())
     return {.name = name, .dense = true, .library = true, .longest_first = name == "fa3" || name == "fa4"};
   if (name == kSequences)
@@ -52,7 +59,7 @@ TimedKernel timed_kernel(const std::string& name, const Device& device) {
     }
     if (name == fmha_name(backend)) return {name, backend, true};
   }
-  throw UnknownName("kernel", name, closest_name(name, timed_kernels()), joined(timed_kernels()));
+  throw UnknownName("kernel", name, closest_name(name, timed_kernels()), joined(timed_kernels()) + ", or a kernel file (FILE.json)");
 }
 
 std::optional<std::string> natten_fmha(const TimeQuestion& question, const Device& device,

@@ -22,13 +22,15 @@ struct TimedKernel {
   /// This project's on sequences: divides its last Q tiles along their keys under full masks, takes sections of heads
   /// under causal ones, and looks for maxima in all tiles of a causal mask in fp16.
   bool sequences = false;
+  const AttentionKernel* own = nullptr;  ///< of a kernel file: takes lists of blocks as FlexAttention does
 };
 
 /// FlexAttention by itself, as PyTorch compiles it.
 inline constexpr const char* kFlexAttention = "flexattention";
 
-/// @throws UnknownName. `fmha` is that of the device's backend; natten_fmha() looks at sizes too.
-[[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device);
+/// @throws UnknownName. `fmha` is that of the device's backend; natten_fmha() looks at sizes too. Kernels of files live
+/// as long as the catalog.
+[[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device, const Catalog& catalog);
 
 /// The prior of that name, or `absent`.
 [[nodiscard]] double prior_value(const std::vector<CostPrior>& priors, const std::string& name, double absent);

@@ -46,7 +46,7 @@ KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kerne
                      checked_add(tokens, question.additional_keys, "tokens"), causal, question.pass);
 }
 
-KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+KernelVisits visits_of_mask(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
   if (question.ctas) return *question.visits;
   if (kernel.dense || flattens(question, kernel)) return dense_visits(question, kernel, costs);
   if (question.visits) return *question.visits;
@@ -59,11 +59,27 @@ KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, 
   return natten_visits(problem).attention;
 }
 
+/// Whether the kernel evaluates the question's mask in full tiles too.
+bool masks_full_tiles(const TimeQuestion& question, const TimedKernel& kernel, std::int64_t partial_tiles) {
+  return kernel.own != nullptr && kernel.own->masking == KernelMasking::kVisitedTiles && partial_tiles > 0 &&
+         !flattens(question, kernel);
+}
+
+KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+  KernelVisits visits = visits_of_mask(question, kernel, costs);
+  if (masks_full_tiles(question, kernel, visits.masked_tiles)) {
+    visits.masked_tiles += visits.unmasked_tiles;
+    visits.unmasked_tiles = 0;
+  }
+  return visits;
+}
+
 /// Times of one head's CTAs in launch order, when tiles of a launch that masks all alike take the mean.
 class CtaTimes {
  public:
   CtaTimes(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs, const LaunchWork& work)
       : question_(question), kernel_(kernel), costs_(costs), masked_us_(costs.masked_tile_us[work.axes - 1]) {
+    masks_all_ = masks_full_tiles(question, kernel, static_cast<std::int64_t>(work.masked_tiles));
     // FlexAttention masks tile by tile; dense kernels where some tiles of the launch are not masked.
     mixed_ = kernel.family == NattenBackend::kFlexFna || (kernel.dense && work.unmasked_tiles > 0);
     tile_us_ = (work.unmasked_tiles * costs.unmasked_tile_us +
@@ -84,6 +100,8 @@ class CtaTimes {
     } else {
       add(question_.mask, question_.tiles, question_.pass, 1, times);
     }
+    if (kernel_.own != nullptr && kernel_.longest_first && question_.pass == Walk::kForward)
+      std::reverse(times.begin(), times.end());
     return times;
   }
 
@@ -94,7 +112,7 @@ class CtaTimes {
   }
   void add(const CtaVisits& cta, double share, std::vector<double>& times) const {
     poll();
-    const auto all = static_cast<double>(cta.tiles), full = static_cast<double>(cta.full);
+    const auto all = static_cast<double>(cta.tiles), full = masks_all_ ? 0 : static_cast<double>(cta.full);
     const double tiles_us = mixed_ ? full * costs_.unmasked_tile_us + (all - full) * masked_us_ : all * tile_us_;
     times.push_back(share * (costs_.cta_us + tiles_us));
   }
@@ -103,7 +121,7 @@ class CtaTimes {
   const TimedKernel& kernel_;
   const PassCosts& costs_;
   double masked_us_ = 0, tile_us_ = 0;
-  bool mixed_ = false;
+  bool mixed_ = false, masks_all_ = false;
 };
 
 /// CTAs of sections of heads in launch order: a section's longest Q tiles of all its heads first. As many heads, a
@@ -117,6 +135,13 @@ std::vector<double> in_sections(const std::vector<double>& head, std::int64_t he
     for (const double cta : head)
       times.insert(times.end(), static_cast<std::size_t>(std::min(together, heads - first)), cta);
   }
+  return times;
+}
+
+/// Each Q tile of all heads before the next one.
+std::vector<double> heads_first(const std::vector<double>& head, std::int64_t heads) {
+  std::vector<double> times;
+  for (const double cta : head) times.insert(times.end(), static_cast<std::size_t>(heads), cta);
   return times;
 }
 
@@ -140,13 +165,17 @@ double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, 
     times = in_sections(times, std::exchange(repeats, 1),
                         row * static_cast<double>(product(input_of(question.mask), "tokens")));
   }
+  if (kernel.own != nullptr && kernel.own->launch == LaunchOrder::kHeadsFirst)
+    times = heads_first(times, std::exchange(repeats, 1));
   const double even = work.ctas / static_cast<double>(work.workers);
   if (costs.lone_share > 0 && costs.ctas_per_sm > 1) {
     const double busy_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(repeats);
     const double makespan_us = run_shared(times, repeats, {sms, costs.ctas_per_sm, costs.lone_share});
     return busy_us > 0 ? even * makespan_us * static_cast<double>(work.workers) / busy_us : 0;
   }
-  const GridRun run = run_grid(times, repeats, work.workers, launch_of(question.schedule));
+  const bool persistent = kernel.own != nullptr && kernel.own->schedule == CtaSchedule::kPersistent;
+  const CtaSchedule schedule = persistent ? CtaSchedule::kPersistent : launch_of(question.schedule);
+  const GridRun run = run_grid(times, repeats, work.workers, schedule);
   return run.busy > 0 ? run.makespan / run.busy * even : 0;
 }
 
@@ -288,7 +317,7 @@ CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms) {
 
 std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
   const Device& device = context.catalog.device(asked.device);
-  const TimedKernel kernel = timed_kernel(asked.kernel, device);
+  const TimedKernel kernel = timed_kernel(asked.kernel, device, context.catalog);
   const std::int64_t batch = asked.sizes.batch, all = asked.sizes.heads;
   std::vector<LaunchWork> works;
   const bool shares_sms = costs.lone_share > 0 && costs.ctas_per_sm > 1;
@@ -326,8 +355,8 @@ std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCost
 
 LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
   const Device& device = context.catalog.device(asked.device);
-  const TimedKernel kernel = timed_kernel(asked.kernel, device);
-  const TimeQuestion question = kernel.library && asked.ctas ? in_own_tiles(asked, costs) : asked;
+  const TimedKernel kernel = timed_kernel(asked.kernel, device, context.catalog);
+  const TimeQuestion question = (kernel.library || kernel.own != nullptr) && asked.ctas ? in_own_tiles(asked, costs) : asked;
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const std::int64_t sms = device.sms->value;
   const KernelVisits visits = visits_of(question, kernel, costs);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
@@ -89,6 +90,32 @@ bool OptionValue<std::vector<std::string>>::to_json(const std::vector<std::strin
   out = value;
   return true;  // an empty list is a list
 }
+
+KernelChoice OptionValue<KernelChoice>::from_words(const std::string& name, const std::vector<std::string>& words,
+                                                   const About&) {
+  return parse_kernel_choice(name, words.front());
+}
+
+bool OptionValue<KernelChoice>::to_json(const KernelChoice& value, Json& out) {
+  put_text(to_string(value), out);
+  return true;
+}
+
+std::vector<KernelChoice> OptionValue<std::vector<KernelChoice>>::from_words(const std::string& name,
+                                                                             const std::vector<std::string>& words,
+                                                                             const About&) {
+  std::vector<KernelChoice> choices;
+  for (const std::string& word : words) choices.push_back(parse_kernel_choice(name, word));
+  return choices;
+}
+
+bool OptionValue<std::vector<KernelChoice>>::to_json(const std::vector<KernelChoice>& value, Json& out) {
+  out = Json::array();
+  for (const KernelChoice& choice : value) out.push_back(to_string(choice));
+  return true;  // an empty list is a list
+}
+
+Json OptionValue<std::vector<KernelChoice>>::schema(const About&) { return list_schema(plain_schema("string")); }
 
 Extents OptionValue<Extents>::from_words(const std::string& name, const std::vector<std::string>& words,
                                          const About& about) {

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <natten_sim/core/attention_kernel.hpp>
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
@@ -129,6 +130,27 @@ struct OptionValue<std::string> {
   static constexpr int kMaxValues = 1;
   static std::string from_words(const std::string& name, const std::vector<std::string>& words, const About&);
   static bool to_json(const std::string& value, Json& out);
+};
+
+/// A name, or a kernel file, which is read.
+template <>
+struct OptionValue<KernelChoice> {
+  static constexpr int kMaxValues = 1;
+  static constexpr bool kIsText = true;
+  static KernelChoice from_words(const std::string& name, const std::vector<std::string>& words, const About&);
+  static bool to_json(const KernelChoice& value, Json& out);
+};
+
+/// Several of these.
+template <>
+struct OptionValue<std::vector<KernelChoice>> {
+  static constexpr int kMaxValues = 64;
+  static constexpr bool kIsText = true;
+  static constexpr bool kMayBeEmpty = true;
+  static std::vector<KernelChoice> from_words(const std::string& name, const std::vector<std::string>& words,
+                                              const About&);
+  static bool to_json(const std::vector<KernelChoice>& value, Json& out);
+  static Json schema(const About&);
 };
 
 /// Words of one option, as they were given.

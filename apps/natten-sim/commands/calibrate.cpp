@@ -3,6 +3,7 @@
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
@@ -19,7 +20,7 @@ struct CalibrateFlags {
   std::string runs;  ///< CSV file
   bool plan = false;
   std::optional<std::string> script;
-  std::optional<std::string> kernel;
+  std::optional<KernelChoice> kernel;
   std::optional<std::string> device;
   std::int64_t head_dim = 128;
   Dtype dtype = Dtype::kBf16;
@@ -45,7 +46,7 @@ Options<CalibrateFlags> calibrate_rows() {
   rows.add("--script", &F::script,
            {.value = "FILE", .help = "With --plan: write a Python script that measures the runs", .echo = Echo::kNever});
   rows.add("--kernel", &F::kernel,
-           {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .."});
+           {.value = "NAME", .help = "Kernel of runs that name none: hopper-fna, flexattention, fmha, .., or a kernel file (FILE.json)"});
   rows.add("--device", &F::device,
            {.value = "NAME", .help = "Device of runs that name none (see list devices)"});
   rows.add("-d,--dim,--head-dim", &F::head_dim,
@@ -92,7 +93,7 @@ int plan_runs(const CalibrateFlags& flags, const study::Context& context, Reply&
     throw InvalidParameter("runs", flags.runs, "no file: " + mention("plan") + " comes before any run");
   if (!flags.kernel) throw InvalidParameter("kernel", "none", "the kernel that is to be measured");
   if (!flags.device) throw InvalidParameter("device", "none", "the device that is to be measured (see list devices)");
-  study::CalibrationPlanQuestion question{.kernel = *flags.kernel, .device = *flags.device};
+  study::CalibrationPlanQuestion question{.kernel = flags.kernel->name, .device = *flags.device};
   question.head_dim = flags.head_dim;
   question.dtype = flags.dtype;
   question.runs = static_cast<std::size_t>(flags.suggestions.value_or(kPlanned));
@@ -109,14 +110,16 @@ int plan_runs(const CalibrateFlags& flags, const study::Context& context, Reply&
 
 int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   CalibrateFlags flags = given;
-  const study::Context context = make_context(flags.files);
+  const study::Context known = make_context(flags.files);
+  const study::WithKernels kernels(known, flags.kernel);
+  const study::Context& context = kernels.get();
   if (flags.plan) return plan_runs(flags, context, reply);
   if (flags.script) throw InvalidParameter("script", *flags.script, "a plan: " + mention("plan"));
   if (flags.runs.empty())
     throw InvalidParameter("runs", "none", "a CSV file of measured runs, or a recording");
   if (flags.source.empty()) flags.source = flags.runs;
   KernelRun defaults;
-  defaults.kernel = flags.kernel.value_or("");
+  if (flags.kernel) defaults.kernel = flags.kernel->name;
   defaults.device = flags.device.value_or("");
   defaults.head_dim = flags.head_dim;
   defaults.dtype = flags.dtype;

@@ -1,4 +1,3 @@
-#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
@@ -41,7 +40,9 @@ Options<ExplainFlags> explain_rows() {
                "tiles and mask",
        .key = "family"});
   rows.add("--kernel", &F::kernel,
-           {.value = "FILE", .help = "Kernel file of launches that it names (see natten-sim kernel)", .echo = Echo::kNever});
+           {.value = "FILE",
+            .help = "Kernel file of launches that it names (see natten-sim kernel), or a kernel that ships, as fa2",
+            .echo = Echo::kNever});
   rows.add("--decimal", &F::decimal, {.value = "MARK", .help = validate::kDecimalHelp});
   rows.group("Profile");
   rows.include(options_of<study::ExplainedProblem>(), &F::given);
@@ -59,8 +60,7 @@ int run_explain(const ExplainFlags& flags, Reply& reply) {
   question.given = flags.given;
   question.device = flags.device;
   question.as = flags.family;
-  if (flags.kernel)
-    question.kernels = parse_kernel_file(read_text("kernel", *flags.kernel, kMaxCatalogBytes), "kernel file " + *flags.kernel);
+  if (flags.kernel) question.kernels = study::profiled_kernels_of("kernel", *flags.kernel);
   for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
     if (launch.name.find(flags.ncu_kernel) != std::string::npos)
       question.launches.push_back(std::move(launch));

@@ -1,7 +1,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/attention_kernels.hpp>
-#include <natten_sim/io/json_text.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
 #include "cli/context.hpp"
@@ -20,44 +19,34 @@ struct KernelFlags {
 };
 
 /// A grid of (Q tiles, heads of all batches), as Triton's kernels have it; its values are to be replaced.
-KernelFile example_kernel() {
-  KernelFile file;
-  AttentionKernel& kernel = file.kernel;
+AttentionKernel example_kernel() {
+  AttentionKernel kernel;
   kernel.name = "mine";
   kernel.title = "my attention, forward";
   kernel.q_tile = 128;
   kernel.kv_tiles = {{.head_dim = 128, .kv_tile = 64, .stages = 2}};
   kernel.schedule = CtaSchedule::kGrid;
   kernel.source = "from where these are known";
-  file.dtype = Dtype::kBf16;
-  file.grid = {.q_tiles = 0, .heads = 1, .batch = {}};
-  file.names = {"_attn_fwd"};
-  return file;
-}
-
-/// `fields` on a line of its own each.
-std::string kernel_file(const KernelFile& kernel) {
-  std::string text = "{\n  \"schema\": " + json_text(Json(kKernelFileSchema)) + ",\n  \"kernels\": [{\n";
-  const Json fields = to_json(kernel);
-  std::size_t written = 0;
-  for (const auto& [name, value] : fields.items()) {
-    text += "    " + json_text(Json(name)) + ": " + json_text(value);
-    text += ++written < fields.size() ? ",\n" : "\n";
-  }
-  return text + "  }]\n}\n";
+  kernel.dtype = Dtype::kBf16;
+  kernel.grid = {.q_tiles = 0, .heads = 1, .batch = {}};
+  kernel.names = {"_attn_fwd"};
+  return kernel;
 }
 
 std::string checked_text(const std::string& path) {
-  const std::vector<KernelFile> files = parse_kernel_file(read_text("words", path, kMaxCatalogBytes), "kernel file " + path);
+  const std::vector<AttentionKernel> kernels =
+      parse_kernel_file(read_text("words", path, kMaxCatalogBytes), "kernel file " + path);
   Catalog catalog;
-  for (const KernelFile& file : files) add_kernel(catalog, file.kernel);
+  catalog.kernels = kernels;
   std::string text = report::catalog_table("kernels").text(catalog);
-  for (const KernelFile& file : files) {
-    const AttentionKernel& kernel = file.kernel;
-    if (file.names.empty())
+  for (const AttentionKernel& kernel : kernels) {
+    if (kernel.names.empty())
       text += kernel.name + ": without \"names\", explain does not find its launches in a profile\n";
     if (kernel.rates.empty())
-      text += kernel.name + ": without \"rates\", reuse has no speed of it for --fidelity timed; explain takes a launch's own\n";
+      text += kernel.name +
+              ": without \"rates\", reuse has no speed of it for --fidelity timed, and count, search and mask take times "
+              "from the instructions of its tiles; explain takes a launch's own\n";
+    if (!kernel.backward) text += kernel.name + ": without \"backward\", schedule does not take it\n";
   }
   return text;
 }
@@ -70,7 +59,7 @@ int run_kernel(const KernelFlags& flags) {
   if (what == kInit && fits(1, 2)) {
     const bool named = flags.words.size() == 2;
     write_output({.output = flags.output},
-                 kernel_file(named ? KernelFile{.kernel = study::default_context().catalog.kernel(flags.words[1])} : example_kernel()));
+                 kernel_file_text({named ? study::default_context().catalog.kernel(flags.words[1]) : example_kernel()}));
   } else if (what == kCheck && fits(2, 2)) {
     write_output({.output = flags.output}, checked_text(flags.words[1]));
   } else {
@@ -97,7 +86,8 @@ Command kernel_command() {
                   .summary = "Write a kernel file, which describes an attention kernel of your own, or check one",
                   .examples = {"natten-sim kernel init fa2 > mine.json",
                                "natten-sim kernel check mine.json",
-                               "natten-sim reuse --kernel mine.json -i 32768 -n 8 -d 128 --device h200"},
+                               "natten-sim reuse --kernel mine.json -i 32768 -n 8 -d 128 --device h200",
+                               "natten-sim count --kernel mine.json -i 32768 -n 8 -d 128 --device h200"},
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
   bind(command, rows, run_kernel);
   return command;

@@ -3,6 +3,7 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 
 #include "cli/context.hpp"
@@ -14,6 +15,7 @@ namespace {
 
 struct ListFlags {
   std::optional<std::string> what;  ///< none: the names in all tables
+  bool file = false;                ///< kernels as a kernel file
   CatalogFiles files;
   OutputFlags output;
 };
@@ -72,6 +74,16 @@ std::vector<FoundEntry> entries_named(const std::string& name, const Catalog& ca
   return found;
 }
 
+/// What `--kernel` takes, to be changed.
+void write_kernel_file(const ListFlags& flags, const std::vector<FoundEntry>& found) {
+  for (const FoundEntry& entry : found) {
+    if (std::string_view(entry.table->name) != "kernels") continue;
+    write_output(flags.output, kernel_file_text(entry.catalog.kernels));
+    return;
+  }
+  throw InvalidParameter("file", "beside " + *flags.what, "kernels, or the name of one");
+}
+
 /// Whole tables, or one entry of each.
 void list_tables(const ListFlags& flags, Reply& reply, const std::vector<FoundEntry>& found) {
   if (flags.output.csv) {
@@ -100,6 +112,7 @@ int run_list(const ListFlags& flags, Reply& reply) {
   if (flags.what) refuse_elsewhere(*flags.what);
   const Catalog catalog = make_context(flags.files).catalog;
   if (!flags.what) {
+    if (flags.file) throw InvalidParameter("file", "without a list", "kernels, or the name of one");
     list_all(flags, reply, catalog);
     return kExitDone;
   }
@@ -107,8 +120,9 @@ int run_list(const ListFlags& flags, Reply& reply) {
   const auto whole = std::find_if(tables.begin(), tables.end(), [&](const report::CatalogTable* table) {
     return table->name == *flags.what;
   });
-  list_tables(flags, reply, whole != tables.end() ? std::vector<FoundEntry>{{*whole, catalog}}
-                                           : entries_named(*flags.what, catalog));
+  const std::vector<FoundEntry> found = whole != tables.end() ? std::vector<FoundEntry>{{*whole, catalog}}
+                                                              : entries_named(*flags.what, catalog);
+  flags.file ? write_kernel_file(flags, found) : list_tables(flags, reply, found);
   return kExitDone;
 }
 
@@ -122,11 +136,16 @@ Command list_command() {
                   .summary = "List the " + report::catalog_table_names() +
                              " that options take by name, with their sources",
                   .examples = {"natten-sim list", "natten-sim list presets", "natten-sim list hunyuan-video",
-                               "natten-sim list devices --json"},
+                               "natten-sim list devices --json",
+                               "natten-sim list kernels --file"},
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
   Options<ListFlags> options;
   options.positional("what", &ListFlags::what,
                      {.help = report::catalog_table_names() + ", or a name in one [the names of all]"});
+  options.add("--file", &ListFlags::file,
+              {.help = "Of kernels: the kernel file that describes them, as --kernel takes it",
+               .echo = Echo::kNever,
+               .excludes = {"json", "csv"}});
   options.include(catalog_rows(), &ListFlags::files);
   options.include(output_rows(), &ListFlags::output);
   bind(command, options.essentials({"json", "csv"}), run_list);

@@ -2,7 +2,6 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
-#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
@@ -86,23 +85,6 @@ void say_capacity(const ReuseAnswer& answer, const Notes& notes) {
     notes.note("the L2 of " + device + " is not known: no misses without --l2-bytes");
 }
 
-/// `--kernel mine.json` is the kernel of that file.
-bool is_kernel_file(const std::optional<std::string>& kernel) { return kernel && kernel->ends_with(".json"); }
-
-/// The parts with the kernel's name in the place of its file's, and what the file alone says of its launch.
-study::ReuseParts with_kernel_of_file(study::ReuseParts parts, Catalog& catalog) {
-  study::AttentionSubject& attention = parts.attention;
-  if (!is_kernel_file(attention.kernel)) return parts;
-  const KernelFile file =
-      parse_kernel_file(read_text("kernel", *attention.kernel, kMaxCatalogBytes), "kernel file " + *attention.kernel).front();
-  add_kernel(catalog, file.kernel);
-  attention.kernel = file.kernel.name;
-  if (file.launch == LaunchOrder::kHeadsFirst) attention.launch = file.launch;
-  if (file.longest_first) attention.longest_first = true;
-  if (file.dtype) attention.dtype = *file.dtype;
-  return parts;
-}
-
 int run_reuse(const ReuseFlags& flags, Reply& reply) {
   if (flags.predictions && flags.output.estimate) throw Conflict(mention("estimate"), mention("predictions"));
   if constexpr (kJsonAlone) {
@@ -113,7 +95,7 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
     if (flags.predictions) return print_predictions(flags);
   }
   study::Context context = make_context(flags.files);
-  study::ReuseQuestion question = study::question_of(with_kernel_of_file(flags.parts, context.catalog));
+  study::ReuseQuestion question = study::question_of(flags.parts);
   if (flags.svg && flags.svg == flags.output.output)
     throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const ReusePicture* picture = chosen_picture(flags);

@@ -161,7 +161,12 @@ int run_ncu(Job& job) {
         "finds out by itself what it can");
   }
   if (!flags.profile) flags.profile = validate::kProfiledDevice;
-  const Point point = parse_point_words(flags.point);
+  std::vector<std::string> words = flags.point;
+  if (flags.kernel) {  // a forward pass, as those that PyTorch calls
+    words.emplace_back("kernel=sdpa");
+    words.push_back("implementation=" + to_string(*flags.kernel));
+  }
+  const Point point = parse_point_words(words);
   const Device& device = job.context.catalog.device(*flags.profile);
   const auto launches = parse_ncu_profile(read_text("ncu-csv", *flags.ncu_csv), *flags.ncu_csv, flags.decimal);
   const RecordedRow row = row_of_launches(launches, flags.ncu_kernel, point);
@@ -325,7 +330,7 @@ const std::vector<Mode>& modes() {
        run_recorded},
       {"ncu-csv",
        "--ncu-csv",
-       {"ncu-csv", "ncu-kernel", "point", "device", "fidelity", "rows", "report", kNoConclusion},
+       {"ncu-csv", "ncu-kernel", "point", "kernel", "device", "fidelity", "rows", "report", kNoConclusion},
        run_ncu},
       {"sass", "--sass", {"sass", "disassembler"}, run_sass},
       {"check-only", "--check-only", {"suite", "check-only", "gpu", "seed"}, run_check},

@@ -3,6 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/describe/default_text.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
@@ -89,7 +90,8 @@ namespace {
 
 struct AskedCalibration {
   MeasuredRuns runs;
-  std::optional<std::string> kernel, device;
+  std::optional<KernelChoice> kernel;
+  std::optional<std::string> device;
   std::int64_t head_dim = KernelRun{}.head_dim;
   Dtype dtype = KernelRun{}.dtype;
   std::optional<std::string> times;
@@ -111,7 +113,7 @@ Keywords<AskedCalibration> calibrate_keywords() {
       "Measured runs: a CSV file (data/kernel-runs has two), a recording of validate, or a dict a run with "
       "the columns as keys: input, window, q_tile, kv_tile, ms, ..");
   rows.add("kernel", &F::kernel,
-           "Kernel of runs that name none: hopper-fna, flexattention, fmha, .. [theirs]");
+           "Kernel of runs that name none: hopper-fna, flexattention, fmha, .., or a kernel file [theirs]");
   rows.add("device", &F::device, "Device of runs that name none, see devices() [theirs]");
   rows.add("head_dim", &F::head_dim, "Head dim of runs that state none [default]", Echo::kAlways,
            {.hi = 4096});
@@ -135,7 +137,7 @@ CalibratedRuns answer_calibration(const AskedCalibration& given, const study::Co
     throw InvalidParameter("runs", "none", "measured runs: a file, or a dict a run");
   if (asked.source.empty()) asked.source = asked.runs.file;
   KernelRun defaults;
-  defaults.kernel = asked.kernel.value_or("");
+  if (asked.kernel) defaults.kernel = asked.kernel->name;
   defaults.device = asked.device.value_or("");
   defaults.head_dim = asked.head_dim;
   defaults.dtype = asked.dtype;
@@ -146,7 +148,8 @@ CalibratedRuns answer_calibration(const AskedCalibration& given, const study::Co
                                  question.runs, asked.decimal);
   question.source = asked.source;
   question.suggestions = asked.suggestions;
-  return {asked, study::calibrate(question, context)};
+  const study::WithKernels kernels(context, asked.kernel);
+  return {asked, study::calibrate(question, kernels.get())};
 }
 
 void bind_calibrate(nb::module_& module) {

@@ -15,6 +15,7 @@ struct AskedExplanation {
   std::string ncu_kernel;
   std::optional<std::string> device;
   std::optional<std::string> family;
+  std::optional<std::string> kernel;  ///< a kernel file, or one that ships
   std::optional<DecimalMark> decimal;
   study::ExplainedProblem given;
 };
@@ -32,6 +33,7 @@ Keywords<AskedExplanation> explain_keywords() {
   rows.add("device", &F::device, "Cache and speed of the GPU [the profile's, if it says which]");
   rows.add("family", &F::family,
            "Family of launches whose names tell none, such as fa2 or triton; any: infer tiles and mask");
+  rows.add("kernel", &F::kernel, "Kernel file of launches that it names, or a kernel that ships, as fa2");
   rows.add("decimal", &F::decimal, validate::kDecimalHelp);
   return rows.include(keywords_of<study::ExplainedProblem>(), &F::given);
 }
@@ -42,6 +44,7 @@ Explanation explain_launches(const AskedExplanation& asked, const study::Context
   const auto launches =
       validate::parse_ncu_profile(read_text_file("profile", *asked.profile), *asked.profile, asked.decimal);
   study::ExplainQuestion question{.as = asked.family, .device = asked.device, .given = asked.given};
+  if (asked.kernel) question.kernels = study::profiled_kernels_of("kernel", *asked.kernel);
   for (study::ProfiledKernel& launch : validate::profiled_kernels(launches)) {
     if (launch.name.find(asked.ncu_kernel) != std::string::npos)
       question.launches.push_back(std::move(launch));

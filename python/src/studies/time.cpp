@@ -1,6 +1,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/time_report.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/count.hpp>
 
 #include "answer_pictures.hpp"
@@ -48,7 +49,7 @@ Keywords<AskedTime> time_keywords() {
   Keywords<AskedTime> rows;
   rows.add("kernel", within(&AskedTime::count, &study::CountQuestion::kernel),
            "hopper-fna, blackwell-fna, cutlass-fna, flexattention, or a dense kernel: hopper-fmha, cudnn, or "
-           "fmha, that of the device's backend; its tiles are its own");
+           "fmha, that of the device's backend, its tiles are its own; or a kernel file");
   rows.add("device", within(setting, &study::Setting::device), "A GPU, see kernels()");
   rows.add("input", within(setting, &study::Setting::input), "Token layout, one size per axis, 1 to 3 axes");
   rows.include(take({"window", "stride", "dilation", "causal", "cyclic", "q_tile", "kv_tile"}), &AskedTime::count);
@@ -62,9 +63,8 @@ Keywords<AskedTime> time_keywords() {
 TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   study::CountQuestion& count = asked.count;
   study::Setting& setting = count.setting;
-  for (const auto& [name, given] : {std::pair{"kernel", &count.kernel}, std::pair{"device", &setting.device}}) {
-    if (!*given || (*given)->empty()) throw InvalidParameter(name, "none", std::string("a ") + name + " by name");
-  }
+  if (!count.kernel || count.kernel->name.empty()) throw InvalidParameter("kernel", "none", "a kernel by name");
+  if (!setting.device || setting.device->empty()) throw InvalidParameter("device", "none", "a device by name");
   if (setting.input.empty()) throw InvalidParameter("input", "none", "one size per axis");
   if (count.window.empty()) count.window = setting.input;
   const std::int64_t heads = setting.heads.value_or(study::kDefaultHeads);
@@ -78,10 +78,10 @@ TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   setting.dtype = setting.dtype.value_or(study::kDefaultDtype);
   study::Setting of_kernel = setting;
   for (const Backend& backend : context.catalog.backends) {
-    if (backend.name == *count.kernel) of_kernel.backend = backend.name;
+    if (*count.kernel == backend.name && !count.kernel->own) of_kernel.backend = backend.name;
   }
   (void)study::resolved(of_kernel, context.catalog);  // refuses types that the kernel does not have
-  TimeQuestion question{.kernel = *count.kernel, .device = *setting.device};
+  TimeQuestion question{.kernel = count.kernel->name, .device = *setting.device};
   count.kernel_schedule = count.kernel_schedule.value_or(question.schedule);
   question.schedule = *count.kernel_schedule;
   question.mask = make_mask(setting.input, count.window, count.stride, count.dilation, count.causal, count.cyclic);
@@ -102,14 +102,16 @@ TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   return study::resolved(question, context);
 }
 
-TimedQuestion answer_time(const AskedTime& given, const study::Context& context) {
+TimedQuestion answer_time(const AskedTime& given, const study::Context& known) {
   AskedTime asked = given;
+  const study::WithKernels kernels(known, asked.count.kernel);
+  const study::Context& context = kernels.get();
   const TimeQuestion question = question_of(asked, context);
   study::CountQuestion& count = asked.count;
   count.q_tile = question.tiles.q_tile;
   count.kv_tile = question.tiles.kv_tile;
   count.setting.device = question.device;
-  count.kernel = question.kernel;
+  if (!count.kernel->own) count.kernel = question.kernel;
   count.setting.natten = question.natten;
   count.stride = stride_of(question.mask);
   count.dilation = dilation_of(question.mask);

@@ -1,5 +1,6 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/study/conclusion/reuse.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 #include "asked_reuse.hpp"
 #include "reuse_interval.hpp"
@@ -114,7 +115,10 @@ void add_interval(const ReuseAnswer& answer, const ReuseQuestion& question, doub
 
 }  // namespace
 
-ReuseConclusion conclude(const ReuseAnswer& answer, const Context& context) {
+ReuseConclusion conclude(const ReuseAnswer& answer, const Context& given) {
+  const auto* asked = std::get_if<AttentionSubject>(&answer.question.subject);
+  const WithKernels kernels(given, asked == nullptr ? std::nullopt : asked->kernel);
+  const Context& context = kernels.get();
   ReuseConclusion end;
   const ReuseComparison& last = answer.results.back();
   const ReuseResult& first = last.first;

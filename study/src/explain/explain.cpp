@@ -108,14 +108,12 @@ FamilyFound found_of(const Family& family, Recognised found) {
 }
 
 /// Kernels of kernel files, which say how their launches are named.
-using OwnKernels = std::vector<std::pair<const KernelFile*, Family>>;
+using OwnKernels = std::vector<std::pair<const AttentionKernel*, Family>>;
 
-OwnKernels own_kernels(const std::vector<KernelFile>& files) {
+OwnKernels own_kernels(const std::vector<AttentionKernel>& kernels) {
   OwnKernels own;
-  for (const KernelFile& file : files) {
-    const AttentionKernel& kernel = file.kernel;
-    own.push_back({&file, {kernel.name.c_str(), kernel.title.c_str(), kernel.name.c_str(), nullptr}});
-  }
+  for (const AttentionKernel& kernel : kernels)
+    own.push_back({&kernel, {kernel.name.c_str(), kernel.title.c_str(), kernel.name.c_str(), nullptr}});
   return own;
 }
 
@@ -123,10 +121,10 @@ OwnKernels own_kernels(const std::vector<KernelFile>& files) {
 /// not of attention.
 FamilyFound recognise(const ProfiledKernel& launch, const ExplainQuestion& question, const OwnKernels& own,
                       const Family* as) {
-  for (const auto& [file, family] : own) {
+  for (const auto& [kernel, family] : own) {
     const auto named = [&](const std::string& part) { return launch.name.find(part) != std::string::npos; };
-    if (std::any_of(file->names.begin(), file->names.end(), named))
-      return found_of(family, recognise_kernel(*file, launch, question.given));
+    if (std::any_of(kernel->names.begin(), kernel->names.end(), named))
+      return found_of(family, recognise_kernel(*kernel, launch, question.given));
   }
   const std::string plain = plain_name(launch.name);
   for (const Family& family : families()) {
@@ -215,9 +213,20 @@ void require_valid(const ExplainedProblem& given) {
 
 }  // namespace
 
+std::vector<AttentionKernel> profiled_kernels_of(const std::string& parameter, const std::string& text) {
+  std::vector<AttentionKernel> kernels = kernels_of(parameter, text);
+  for (const AttentionKernel& kernel : kernels) {
+    if (kernel.names.empty())
+      throw InvalidParameter(parameter, text,
+                             "a kernel file whose kernels have \"names\"; launches of " + kernel.name +
+                                 " are known by name, or by " + mention("as"));
+  }
+  return kernels;
+}
+
 ExplainAnswer explain(const ExplainQuestion& question, const Context& given) {
   Context context = given;
-  for (const KernelFile& file : question.kernels) add_kernel(context.catalog, file.kernel);
+  for (const AttentionKernel& kernel : question.kernels) add_kernel(context.catalog, kernel);
   require_valid(question.given);
   ExplainAnswer answer;
   answer.question = question;

@@ -64,22 +64,21 @@ Recognised recognise_launch(const FamilyLaunch& family, const ProfiledKernel& la
   return found;
 }
 
-Recognised recognise_kernel(const KernelFile& file, const ProfiledKernel& launch, const ExplainedProblem& given) {
+Recognised recognise_kernel(const AttentionKernel& kernel, const ProfiledKernel& launch, const ExplainedProblem& given) {
   using P = ExplainedProblem;
-  const AttentionKernel& kernel = file.kernel;
   Recognised found;
-  found.launch_order = file.launch;
+  found.launch_order = kernel.launch;
   tell(found, &P::q_tile, kernel.q_tile, "q-tile", KnownFrom::kFile);
   for (const KernelTile& tile : kernel.kv_tiles) {
     if (given.head_dim ? *given.head_dim != tile.head_dim : kernel.kv_tiles.size() > 1) continue;
     tell(found, &P::kv_tile, tile.kv_tile, "kv-tile", KnownFrom::kFile);
     if (!given.head_dim) tell(found, &P::head_dim, tile.head_dim, "dim", KnownFrom::kFile);
   }
-  tell(found, &P::dtype, file.dtype, "dtype", KnownFrom::kFile);
+  tell(found, &P::dtype, kernel.dtype, "dtype", KnownFrom::kFile);
   tell(found, &P::schedule, kernel.schedule, "schedule", KnownFrom::kFile);
   tell(found, &P::order, kernel.order, "order", KnownFrom::kFile);
-  tell(found, &P::longest_first, file.longest_first, "longest-first", KnownFrom::kFile);
-  const KernelGrid& grid = file.grid;
+  tell(found, &P::longest_first, kernel.longest_first, "longest-first", KnownFrom::kFile);
+  const KernelGrid& grid = kernel.grid;
   if (grid.q_tiles) found.q_tiles = launch.grid[*grid.q_tiles];
   if (grid.heads) tell(found, &P::heads, launch.grid[*grid.heads], "heads", KnownFrom::kGrid);
   if (grid.batch) tell(found, &P::batch, launch.grid[*grid.batch], "batch-size", KnownFrom::kGrid);

@@ -43,7 +43,7 @@ struct Family {
   std::optional<FamilyLaunch> launch = {};  ///< none: cannot be told without a name
 };
 /// What a kernel file tells of a launch: its tiles are those of the head dim that is given, or of its only one.
-[[nodiscard]] Recognised recognise_kernel(const KernelFile& file, const ProfiledKernel& launch,
+[[nodiscard]] Recognised recognise_kernel(const AttentionKernel& kernel, const ProfiledKernel& launch,
                                           const ExplainedProblem& given);
 /// What the family's grid and walk tell of a launch whose name tells nothing more.
 [[nodiscard]] Recognised recognise_launch(const FamilyLaunch& family, const ProfiledKernel& launch);

@@ -194,7 +194,7 @@ TilesOfKernels tiles_of_kernels(const SearchQuestion& question, const Catalog& c
   std::vector<TimedKernel> kernels;
   TilesOfKernels tiles;
   for (const std::string& name : question.kernels) {
-    kernels.push_back(timed_kernel(name, device));
+    kernels.push_back(timed_kernel(name, device, catalog));
     require_searchable(name, kernels.back(), question.phase);
     if (std::string reason = reason_without(question, kernels.back(), catalog); !reason.empty())
       tiles.left_out.push_back({kernels.back().name, std::move(reason)});

@@ -6,6 +6,7 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/fast_path.hpp>
 #include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "searches/prepared_search.hpp"
@@ -283,7 +284,9 @@ SearchAnswer PreparedSearch::answer(const SearchConstraints& constraints, std::o
   return answer;
 }
 
-SearchAnswer search(const SearchQuestion& question, const Context& context) {
+SearchAnswer search(const SearchQuestion& question, const Context& given) {
+  const WithKernels kernels(given, question.kernels);
+  const Context& context = kernels.get();
   if (question.recall.has_wish()) return choose_by_recall(question, context);
   PreparedSearch prepared(question, context);
   const SearchQuestion& full = prepared.known().question;

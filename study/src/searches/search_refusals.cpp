@@ -108,6 +108,9 @@ CountQuestion count_question(const SearchAnswer& answer, const SearchCandidate& 
   question.q_tile = candidate.tiles.tiles.q_tile;
   question.kv_tile = candidate.tiles.tiles.kv_tile;
   if (!candidate.tiles.kernel.empty()) question.kernel = candidate.tiles.kernel;
+  for (const KernelChoice& each : answer.question.kernels) {
+    if (question.kernel && each.name == question.kernel->name) question.kernel = each;  // of its file
+  }
   if (walks_back) {
     question.backward = true;
     question.backward_q_tile = candidate.tiles.backward_tiles.q_tile;

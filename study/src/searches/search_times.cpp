@@ -241,7 +241,7 @@ void add_times(const SearchQuestion& question, const SearchSpace& space, const C
   const std::string& kernel = candidate.tiles.kernel;
   take_predicted(candidate.time ? &*candidate.time : nullptr,
                  candidate.backward_time ? &*candidate.backward_time : nullptr,
-                 kernel.empty() ? std::nullopt : std::optional(kernel), candidate.kernel);
+                 kernel.empty() ? std::nullopt : std::optional<KernelChoice>(kernel), candidate.kernel);
 }
 
 }  // namespace natten_sim::study

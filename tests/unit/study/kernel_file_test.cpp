@@ -21,8 +21,8 @@ const char* kMine = R"({"schema": "natten-sim.attention-kernels/1", "kernels": [
   "schedule": "grid", "launch": "heads-first", "order": "descending", "ctas_per_sm": 1,
   "names": ["my_attention"], "grid": ["heads", "q-tiles"], "rates": [], "source": "this test"}]})";
 
-const std::vector<KernelFile>& mine() {
-  static const std::vector<KernelFile> files = parse_kernel_file(kMine, "here");
+const std::vector<AttentionKernel>& mine() {
+  static const std::vector<AttentionKernel> files = parse_kernel_file(kMine, "here");
   return files;
 }
 
@@ -74,7 +74,7 @@ TEST_CASE("without the kernel file the launch is not known as attention") {
 
 TEST_CASE("of several head dims one is to be said") {
   ExplainQuestion question{.launches = {launched(sectors_of(64 * 128))}, .kernels = mine()};
-  question.kernels.front().kernel.kv_tiles.push_back({.head_dim = 64, .kv_tile = 128, .stages = {}});
+  question.kernels.front().kv_tiles.push_back({.head_dim = 64, .kv_tile = 128, .stages = {}});
   CHECK(explain(question, default_context()).kernels.front().missing == std::vector<std::string>{"dim", "kv-tile"});
   question.given.head_dim = 128;
   CHECK(explain(question, default_context()).kernels.front().problem.kv_tile == 64);

@@ -222,8 +222,8 @@ TEST_CASE("by time a smallest speedup leaves what has it over all passes, whatev
   question.top = 5000;
   for (const SearchPhase phase : {SearchPhase::kForward, SearchPhase::kBackward, SearchPhase::kBoth}) {
     question.phase = phase;
-    for (const std::vector<std::string>& kernels :
-         {std::vector<std::string>{"hopper-fna", "flexattention"}, {"flexattention", "hopper-fna"}}) {
+    for (const std::vector<KernelChoice>& kernels :
+         {std::vector<KernelChoice>{"hopper-fna", "flexattention"}, {"flexattention", "hopper-fna"}}) {
       question.kernels = kernels;
       question.constraints.min_speedup.reset();
       auto wanted = timed_speedups(question);
@@ -231,7 +231,7 @@ TEST_CASE("by time a smallest speedup leaves what has it over all passes, whatev
       const double least = wanted[wanted.size() / 3].second;
       std::erase_if(wanted, [&](const auto& each) { return each.second < least; });
       question.constraints.min_speedup = least * (1 - 1e-9);
-      INFO(kernels.front() << ", at least " << least);
+      INFO(kernels.front().name << ", at least " << least);
       CHECK(timed_speedups(question) == wanted);
     }
   }

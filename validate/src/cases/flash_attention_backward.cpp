@@ -81,7 +81,7 @@ bool was_fitted(const study::KernelScheduleAnswer& answer, const study::KernelSc
 
 /// The key without its mode.
 std::string FlashBackwardCase::problem_text() const {
-  return question.kernel + " backward b" + std::to_string(question.batch) + " h" +
+  return question.kernel.name + " backward b" + std::to_string(question.batch) + " h" +
          std::to_string(question.heads) + "/" + std::to_string(question.heads_kv.value_or(question.heads)) +
          " s" + std::to_string(question.q_tokens) + " d" + std::to_string(question.head_dim) + " " +
          to_string(question.dtype) + " " + mask_text(question.mask);
@@ -90,12 +90,12 @@ std::string FlashBackwardCase::problem_text() const {
 std::string FlashBackwardCase::key() const { return problem_text() + " " + mode_name(deterministic); }
 
 std::string FlashBackwardCase::group() const {
-  return question.kernel + " backward " + class_name(question.mask) + " " + mode_name(deterministic);
+  return question.kernel.name + " backward " + class_name(question.mask) + " " + mode_name(deterministic);
 }
 
 std::vector<Parameter> FlashBackwardCase::parameters() const {
   return {{"kernel", kKernelName},
-          {"implementation", question.kernel},
+          {"implementation", question.kernel.name},
           {"head_dim", question.head_dim},
           {"tokens", question.q_tokens},
           {"batch", std::int64_t{question.batch}},

@@ -2,6 +2,7 @@
 // has neither: one script times them (scripts/time_sdpa_suite.py), another counts what they read
 // (scripts/count_sdpa_suite.py). The timed wavefront model predicts their times and DRAM reads.
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/study/reuse.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
@@ -13,7 +14,7 @@ namespace {
 constexpr const char* kSdpaKernel = "sdpa";
 
 struct SdpaCase final : ForeignCase {
-  std::string implementation;  ///< of the catalog: "fa2", "cudnn"
+  KernelChoice implementation;  ///< of the catalog: "fa2", "cudnn"; or of a kernel file
   std::int64_t heads = 1;
   std::int64_t tokens = 0;
   std::int64_t head_dim = 128;
@@ -42,7 +43,8 @@ const study::Context& sdpa_context() {
 
 Point read_sdpa(const StrictObject& fields) {
   SdpaCase point;
-  point.implementation = sdpa_context().catalog.kernel(fields.text("implementation")).name;
+  point.implementation = parse_kernel_choice("implementation", fields.text("implementation"));
+  if (!point.implementation.own) (void)sdpa_context().catalog.kernel(point.implementation.name);
   point.heads = fields.integer_or("heads", 1, {1, 1 << 16});
   point.tokens = fields.integer("tokens", {1, std::int64_t{1} << 24});
   point.head_dim = fields.integer_or("head_dim", 128, {16, 1024});
@@ -52,16 +54,16 @@ Point read_sdpa(const StrictObject& fields) {
 }
 
 std::string SdpaCase::key() const {
-  return "sdpa " + implementation + " h" + std::to_string(heads) + " s" + std::to_string(tokens) + " d" +
+  return "sdpa " + implementation.name + " h" + std::to_string(heads) + " s" + std::to_string(tokens) + " d" +
          std::to_string(head_dim) + " " + to_string(dtype) + (causal ? " causal" : " full");
 }
 
 std::string SdpaCase::group() const {
-  return implementation + (causal ? " causal d" : " full d") + std::to_string(head_dim);
+  return implementation.name + (causal ? " causal d" : " full d") + std::to_string(head_dim);
 }
 
 std::vector<Parameter> SdpaCase::parameters() const {
-  return {{"kernel", kSdpaKernel}, {"implementation", implementation}, {"heads", heads},  {"tokens", tokens},
+  return {{"kernel", kSdpaKernel}, {"implementation", to_string(implementation)}, {"heads", heads},  {"tokens", tokens},
           {"head_dim", head_dim},  {"dtype", to_string(dtype)},        {"causal", causal}};
 }
 
@@ -70,12 +72,12 @@ std::vector<Prediction> SdpaCase::predict(const Device& device, Fidelity fidelit
   context.catalog.devices = {device};
   study::ReuseQuestion question;
   question.device = device.name;
-  question.subject = study::AttentionSubject{.seqlen = Extents{tokens},
-                                             .causal = causal,
-                                             .heads = heads,
-                                             .head_dim = head_dim,
-                                             .dtype = dtype,
-                                             .kernel = implementation};
+  question.subject = study::launched_as_file({.seqlen = Extents{tokens},
+                                              .causal = causal,
+                                              .heads = heads,
+                                              .head_dim = head_dim,
+                                              .dtype = dtype,
+                                              .kernel = implementation});
   const study::ReuseSectors sectors = study::reuse(question, context).results.front().first.sectors;
   std::vector<Prediction> predictions = {{"l2_read_sectors", "split-Q sectors, closed form",
                                           static_cast<double>(*sectors.q + *sectors.k + *sectors.v), false}};

@@ -65,6 +65,11 @@ Options<ValidateFlags> validate_rows() {
             .help = "With --ncu-csv: what the kernel computed, e.g. tokens=65536 head_dim=128; kernel=NAME "
                     "of " +
                     kernel_names() + " [" + validate::kDefaultKernel + "]"});
+  rows.add("--kernel", &F::kernel,
+           {.value = "NAME",
+            .help = "With --ncu-csv: kernel that the point is of: one of list kernels, or a kernel file (FILE.json); "
+                    "the point says tokens, heads, head_dim, causal",
+            .needs = {"ncu-csv"}});
   rows.add("--device", &F::profile,
            {.value = "NAME",
             .help = std::string("With --ncu-csv: device profile of the GPU that was profiled [") +

@@ -23,6 +23,7 @@ struct ValidateFlags {
   std::string ncu_kernel;
   std::optional<DecimalMark> decimal;
   std::vector<std::string> point;
+  std::optional<KernelChoice> kernel;  ///< of the point
   std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv
   std::optional<std::string> out;
   std::optional<std::string> profile_device;

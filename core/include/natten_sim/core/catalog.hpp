@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include <natten_sim/core/attention_kernel.hpp>
 #include <natten_sim/core/backward_kernel.hpp>
 #include <natten_sim/core/cta_schedule.hpp>
 #include <natten_sim/core/device.hpp>
 #include <natten_sim/core/kernel_costs.hpp>
-#include <natten_sim/core/kv_order.hpp>
 #include <natten_sim/core/natten_rules.hpp>
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/split_q.hpp>
@@ -56,45 +56,6 @@ struct Preset {
   std::optional<std::int64_t> steps;        ///< diffusion steps
   std::optional<std::int64_t> dense_steps;  ///< steps that stay dense by default
   std::vector<PublishedWindow> windows;
-  std::string source;
-};
-
-/// A whole-kernel rate, dense mask: `heads` heads of `tokens` tokens at once.
-struct KernelRate {
-  std::string device;
-  std::int64_t head_dim = 0;
-  double flops_per_s = 0;
-  std::int64_t tokens = 0;
-  std::int64_t heads = 0;
-  /// Rate of a CTA alone on its SM, as a share of the rate of an SM with all its CTAs.
-  double lone_share = 1;
-  double slot_skew = 0;      ///< (youngest - oldest CTA of an SM) / mean time of a tile
-  double jitter = 0;         ///< standard deviation of a tile's time, as a fraction of it
-  double score_share = 0.5;  ///< of a tile's time, the part by K: scores and softmax
-  /// From asking for a tile of kTimedTileBytes to its arrival from the L2, on an SM at work; 0: not known.
-  double arrival_ns = 0;
-  bool measured = false;  ///< whether the rate was measured; `source` covers the rest
-  std::string source;
-  /// Those of these numbers that nobody measured with this kernel, by their names in the file.
-  std::vector<std::string> assumed = {};
-};
-
-struct KernelTile {
-  std::int64_t head_dim = 0;
-  std::int64_t kv_tile = 0;
-  std::optional<std::int64_t> stages;  ///< KV tiles in shared memory; none: not known
-};
-
-/// How a published attention kernel (forward pass) walks Q, K and V.
-struct AttentionKernel {
-  std::string name;
-  std::string title;
-  std::int64_t q_tile = 0;
-  std::vector<KernelTile> kv_tiles;
-  CtaSchedule schedule = CtaSchedule::kPersistent;
-  KvOrder order = KvOrder::kCyclic;
-  std::int64_t ctas_per_sm = 1;
-  std::vector<KernelRate> rates;
   std::string source;
 };
 

@@ -32,7 +32,7 @@ struct CountQuestion {
   Extents backward_q_tile, backward_kv_tile;  ///< empty: NATTEN's default of the backend
   /// Where the streamed Q tiles lie; none: kDefaultBackwardQTiling.
   std::optional<KvTiling> backward_q_tiling;
-  std::optional<std::string> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
+  std::optional<KernelChoice> kernel;  ///< whose time is asked for; none: what NATTEN runs on the device
   std::optional<KernelSchedule> kernel_schedule;  ///< none: that of TimeQuestion
   std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
   std::optional<MaskFunction> mask_function;      ///< as in TimeQuestion
@@ -147,7 +147,7 @@ void describe(Members& members, const CountQuestion& question) {
   members.group("Kernel and device");
   members.add("kernel", &Q::kernel,
               {.help = "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, "
-                       "fmha or cudnn (dense) [what NATTEN runs on the device]",
+                       "fmha or cudnn (dense), or a kernel file (FILE.json) [what NATTEN runs on the device]",
                .echo = Echo::kWhenSet,
                .batch = true});
   describe_launch(members, question);

@@ -108,7 +108,7 @@ struct ExplainQuestion {
   std::optional<std::string> as = {};
   std::optional<std::string> device;  ///< none: the profile's GPU, if the catalog has it
   ExplainedProblem given;             ///< taken where a launch does not tell
-  std::vector<KernelFile> kernels = {};  ///< of a kernel file: come before the families, for launches that they name
+  std::vector<AttentionKernel> kernels = {};  ///< of a kernel file: come before the families, for launches that they name
 };
 
 struct ExplainAnswer {
@@ -130,6 +130,10 @@ inline constexpr double kExplainedVisits = 4e6;
 /// Cost: for each kernel a few times that of reuse(). @throws UnknownName for device and family,
 /// InvalidParameter for given members out of range.
 [[nodiscard]] ExplainAnswer explain(const ExplainQuestion& question, const Context& context);
+
+/// All kernels of a file, or the one that ships, as ExplainQuestion takes them. @throws as kernels_of(), and
+/// InvalidParameter for one whose launches no names tell.
+[[nodiscard]] std::vector<AttentionKernel> profiled_kernels_of(const std::string& parameter, const std::string& text);
 
 /// The families that are recognised, for help and docs: name, title.
 struct KernelFamily {

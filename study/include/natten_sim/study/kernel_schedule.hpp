@@ -23,7 +23,7 @@ namespace natten_sim::study {
 ///     study::KernelScheduleAnswer answer = study::kernel_schedule(question, study::default_context());
 ///     double ms = answer.deterministic->time_ms;
 struct KernelScheduleQuestion {
-  std::string kernel;  ///< a name, or name@release
+  KernelChoice kernel;  ///< a name, name@release, or of a file that describes a backward pass
   std::string device;
   std::int64_t q_tokens = 1;              ///< 1 to 2^40
   std::optional<std::int64_t> kv_tokens;  ///< none: as many as queries

@@ -37,7 +37,7 @@ struct SearchQuestion {
   std::vector<TileChoice> tiles;              ///< empty: those that the shapes above leave
   /// Kernels whose tiles are searched and whose times are compared, as TimeQuestion names them; empty: the
   /// backend's.
-  std::vector<std::string> kernels;
+  std::vector<KernelChoice> kernels;
   std::optional<KernelSchedule> kernel_schedule;  ///< of hopper-fna; none: that of TimeQuestion
   std::optional<double> rest_ms;                  ///< between launches, as in TimeQuestion
   /// An imbalance that is not given is kPresetMaxImbalance where a preset is used and windows are free.
@@ -260,7 +260,7 @@ void describe_ranking(Members& members, const SearchQuestion& question) {
                        "work, or worst for one tile pair]"});
   members.add("kernel", &Q::kernels,
               {.help = "Kernels whose tiles and times are compared on the device: hopper-fna, blackwell-fna, "
-                       "flexattention, gna [the backend's]",
+                       "flexattention, gna, or a kernel file (FILE.json) [the backend's]",
                .echo = Echo::kNever,  // the tiles say it
                .batch = true,
                .excludes = {"backend", "any"}});

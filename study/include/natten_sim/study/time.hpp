@@ -32,7 +32,7 @@ inline constexpr double kShareOfKeyCtas = 4.0 / 7;
 /// How many milliseconds does one pass of a kernel take? What `count` says of the same problem is this.
 struct TimeQuestion {
   /// `hopper-fna`, `blackwell-fna`, `cutlass-fna`, `flexattention`, or a dense kernel: `hopper-fmha`,
-  /// `cudnn`; `fmha` is that of the device's backend.
+  /// `cudnn`; `fmha` is that of the device's backend; or one of a kernel file that the catalog has (WithKernels).
   std::string kernel;
   std::string device;
   KernelSchedule schedule = KernelSchedule::kCooperative;
@@ -144,6 +144,9 @@ struct TimeFrame {
 /// Whether NATTEN's rules and copies concern a kernel of this name: not those who call FlexAttention
 /// themselves, nor this project's own kernel.
 [[nodiscard]] bool natten_runs(const std::string& kernel);
+[[nodiscard]] inline bool natten_runs(const KernelChoice& kernel) {
+  return kernel.own == nullptr && natten_runs(kernel.name);
+}
 
 /// How long the GPU rests between launches.
 template <typename Members, typename Question>
