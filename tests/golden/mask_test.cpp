@@ -72,6 +72,16 @@ TEST_CASE("blocks that take surely less time are what to change first, and nothi
   CHECK_FALSE(conclusion_of(usual)["options"].contains("kv_tile"));
 }
 
+TEST_CASE("the order of the tokens that is faster is what to change first, by as much as asking again says") {
+  const std::string asked = "count -i 30 48 80 -w 18 24 24 -n 24 -d 128 --device h200 --kernel flexattention";
+  const Json rows = conclusion_of(asked + " --tiling single"), tiles = conclusion_of(asked);
+  CHECK(rows["options"]["tiling"] == "multi");
+  const double of_rows = result_of(asked + " --tiling single")["time_ms"]["total"].get<double>();
+  const double of_tiles = result_of(asked)["time_ms"]["total"].get<double>();
+  CHECK(rows["gain"].get<double>() == Approx(of_rows / of_tiles).epsilon(1e-6));
+  CHECK_FALSE(tiles["options"].contains("tiling"));
+}
+
 TEST_CASE("what is no mask is refused with what is") {
   check_refused("mask --mask casual -i 64", {"casual", "document:LEN"});
   check_refused("mask --mask document:3,4 -i 8", {"document", "a sum of 8"});

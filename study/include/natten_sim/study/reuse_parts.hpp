@@ -129,7 +129,7 @@ void describe(Members& members, const AttentionSubject& attention) {
               {.flags = "-s,--stride", .help = "Stride of the window " + axis_default(&AxisMask::stride)});
   members.add("mask", &A::mask,
               {.value = "MASK",
-               .help = std::string("Any other mask of one axis: ") + kGivenMaskHelp + " [none]",
+               .help = std::string("Any other mask of one axis: ") + kGivenMaskHelp,
                .echo = Echo::kWhenSet,
                .rules_out = {{"window", "stride", "causal", "sweep"}}});
   describe_kernel(members, attention);
