@@ -34,7 +34,8 @@ std::vector<std::string> timed_kernels() {
 }
 
 bool natten_runs(const std::string& kernel) {
-  const std::vector<std::string> names = timed_kernels();
+  std::vector<std::string> names = timed_kernels();
+  names.emplace_back(to_string(NattenBackend::kFlexFna));
   return kernel != kFlexAttention && kernel != kOwn && kernel != kSequences &&
          std::find(names.begin(), names.end(), kernel) != names.end();
 }
