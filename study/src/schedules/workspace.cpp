@@ -24,7 +24,7 @@ std::int64_t workspace_bytes(const FinishedSchedule& finished, const ScheduleAns
   if (question.head_dim < 1 || question.head_dim > kMostHeadDim)
     throw InvalidParameter("dim", std::to_string(question.head_dim), "1 to 65536");
   const SequenceTiling& tokens = answer.tokens.value();
-  const PlanMemory& memory = finished.plan.memory;
+  const natten_sim::PlanMemory& memory = finished.plan.memory;
   const std::int64_t heads = std::int64_t{answer.heads} * answer.batch;
   const std::int64_t heads_kv = std::int64_t{answer.heads_kv} * answer.batch;
   std::int64_t bytes = bytes_of(memory.dq_buffers, heads, tokens.q_tokens, question.head_dim * kFloatBytes);
