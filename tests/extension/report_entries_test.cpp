@@ -61,7 +61,7 @@ TEST_CASE("a view from one file is completed, at its place, and shows recordings
 TEST_CASE(
     "a table from one file is in list's help, completion and errors, and prints as text, CSV and JSON") {
   check_completed("presets backends dtypes devices kernels coverage transfers releases");
-  CHECK(has(one_line(run("--help").out), "List the presets, backends, dtypes, devices, kernels, coverage, transfers or releases"));
+  CHECK(has(one_line(run("--help").out), "List the presets, backends, dtypes, devices, kernels, coverage, transfers, releases or operators"));
   CHECK(has(run("list").out, "dtypes ("));
   CHECK(has(run("list dtypes").out, "bf16: "));
   CHECK(has(run("list dtypes --csv").out, "name,backends\n"));
