@@ -1138,6 +1138,7 @@ class ScatterInput(Record):
     seed: Final[int]
     prior_runs: Final[int]
     values: Final[str]
+    compare: Final[tuple[str, ...]]
 
 class MsdaMembers:
     time_ns: Final[float]
@@ -1469,6 +1470,7 @@ class ComparisonInput(Record):
     ncu_kernel: Final[str]
     decimal: Final[None]
     point: Final[tuple[Any, ...]]
+    kernel: Final[str | None]
     profile: Final[None]
     out: Final[None]
     profile_device: Final[None]

@@ -122,7 +122,7 @@ def test_any_stands_only_where_nothing_is_known() -> None:
     stub = pathlib.Path(natten_sim.__file__).parent / "_core.pyi"
     with_any = [line.strip() for line in stub.read_text().splitlines() if "Any" in line and "import" not in line and "def " in line]
     allowed = ("def to_dict", "def to_frame", "def table", "def costs", "def tile_tables", "def sequence_tables", "def __init__", "def calibrate",
-               "def msda", "def search", "def scatter", "def schedule", "def to_arrow", "def to_pandas", "def to_polars",
+               "def msda", "def search", "def scatter", "def schedule", "def reuse", "def to_arrow", "def to_pandas", "def to_polars",
                "def __reduce__", "def __deepcopy__", "def mask")
     assert not [line for line in with_any if not line.startswith(allowed)]
     members = STUB.read_text()

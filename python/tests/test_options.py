@@ -40,7 +40,7 @@ UNLIKE: dict[tuple[str, str], str] = {
     ("calibrate", "plan"): "python -m natten_sim.measure plans, runs and fits",
     ("calibrate", "script"): "likewise",
     ("search", "emit"): "count(**candidate).emit() makes the call of a candidate",
-    ("explain", "kernel"): "a kernel file is checked and read by the program",
+    ("count", "mask"): "mask(), which counts the tiles of a given mask",
 }
 
 

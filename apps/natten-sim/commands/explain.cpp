@@ -41,8 +41,7 @@ Options<ExplainFlags> explain_rows() {
        .key = "family"});
   rows.add("--kernel", &F::kernel,
            {.value = "FILE",
-            .help = "Kernel file of launches that it names (see natten-sim kernel), or a kernel that ships, as fa2",
-            .echo = Echo::kNever});
+            .help = "Kernel file of launches that it names (see natten-sim kernel), or a kernel that ships, as fa2"});
   rows.add("--decimal", &F::decimal, {.value = "MARK", .help = validate::kDecimalHelp});
   rows.group("Profile");
   rows.include(options_of<study::ExplainedProblem>(), &F::given);

@@ -49,7 +49,7 @@ struct AskedComparison {
   std::string ncu_kernel;
   std::optional<DecimalMark> decimal;
   PointWords point;
-  std::optional<std::string> profile, out, profile_device, view;
+  std::optional<std::string> kernel, profile, out, profile_device, view;
   bool resume = false, check_only = false, rows = false;
   validate::RunOptions run;
   Fidelity fidelity = Fidelity::kClosedForm;
@@ -85,6 +85,7 @@ Keywords<AskedComparison> comparison_keywords(bool profile) {
       "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
       "than "
       "attention");
+  rows.echo_only("kernel", &F::kernel);
   add(profile, "profile", &F::profile,
       std::string("Device profile of the GPU that was profiled [") + validate::kProfiledDevice + "]");
   rows.echo_only("out", &F::out).echo_only("profile_device", &F::profile_device);
