@@ -238,7 +238,7 @@ coverage() {
   for name in core models sim search; do
     # A loop of the tests turns 6e9 times, which gcovr takes for a fault of gcov.
     gcovr --root . --object-directory build/coverage --filter "$name/" --exclude-throw-branches \
-      --gcov-ignore-parse-errors=suspicious_hits.warn_once_per_file \
+      --gcov-ignore-parse-errors \
       --print-summary --fail-under-line 90 >"$out/coverage-$name.txt" || { tail -n 5 "$out/coverage-$name.txt"; return 1; }
     echo "$name: $(grep '^lines' "$out/coverage-$name.txt")" | tee -a "$out/coverage.txt"
   done
