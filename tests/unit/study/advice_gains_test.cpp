@@ -6,6 +6,7 @@
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/training_price.hpp>
 
+#include "advice_questions.hpp"
 #include "catch.hpp"
 
 namespace advice_gains_test {
@@ -14,33 +15,11 @@ using namespace natten_sim;
 using study::AdviceChoice;
 using study::AdviseQuestion;
 using study::AdviseUse;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
-
-AdviseQuestion asked(const Extents& input, std::int64_t heads, const char* device = "h200") {
-  AdviseQuestion question;
-  question.setting.input = input;
-  question.setting.heads = heads;
-  question.setting.head_dim = 128;
-  question.devices = {device};
-  return question;
-}
-
-AdviseQuestion preset(const char* name, const char* device = "h200") {
-  AdviseQuestion question;
-  question.setting.preset = name;
-  question.devices = {device};
-  return question;
-}
-
-std::vector<AdviceChoice> choices_of(const AdviseQuestion& question) {
-  return study::advise(question, shared_context()).devices.at(0).choices;
-}
-
-const NeighborhoodMask& mask_of(const AdviceChoice& choice) { return choice.count.forward.problem.mask; }
+using test::asked;
+using test::choices_of;
+using test::mask_of;
+using test::preset;
+using test::shared_context;
 
 /// Both passes by cutlass-fna: the fastest tiles of each, one after the other.
 double deterministic_ms(const AdviceChoice& choice, std::size_t axes) {

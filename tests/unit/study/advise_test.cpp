@@ -8,6 +8,7 @@
 #include <natten_sim/study/advise.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "advice_questions.hpp"
 #include "catch.hpp"
 
 namespace advise_test {
@@ -16,33 +17,12 @@ using namespace natten_sim;
 using study::AdviceChoice;
 using study::AdviseQuestion;
 using study::AdviseUse;
+using test::asked;
+using test::choices_of;
+using test::mask_of;
+using test::preset;
+using test::shared_context;
 
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
-
-AdviseQuestion asked(const Extents& input, std::int64_t heads, const char* device = "h200") {
-  AdviseQuestion question;
-  question.setting.input = input;
-  question.setting.heads = heads;
-  question.setting.head_dim = 128;
-  question.devices = {device};
-  return question;
-}
-
-AdviseQuestion preset(const char* name, const char* device = "h200") {
-  AdviseQuestion question;
-  question.setting.preset = name;
-  question.devices = {device};
-  return question;
-}
-
-std::vector<AdviceChoice> choices_of(const AdviseQuestion& question) {
-  return study::advise(question, shared_context()).devices.at(0).choices;
-}
-
-const NeighborhoodMask& mask_of(const AdviceChoice& choice) { return choice.count.forward.problem.mask; }
 double context_of(const AdviceChoice& choice) { return 1 - choice.count.forward.count.sparsity(); }
 
 std::int64_t pairs_of(const NeighborhoodMask& mask) {
