@@ -70,7 +70,7 @@ std::string range_text(const std::optional<TimeInterval>& interval) {
 /// A row a release, each against the first, and where rows hold that do not always.
 std::string releases_text(const std::vector<study::ReleaseCost>& releases) {
   std::vector<std::vector<std::string>> rows = {
-      {"release", "adds by", "time", "nine of ten within", "speedup", "instruction"}};
+      {"release", "adds by", "time", "expected within", "speedup", "instruction"}};
   std::string conditions;
   for (const study::ReleaseCost& cost : releases) {
     rows.push_back({cost.release.release, *cost.release.construct, time_text(cost.prediction.time_ns),
@@ -252,7 +252,7 @@ std::string remedies_text(const std::vector<Remedy>& remedies) {
   const auto as_is =
       std::find_if(remedies.begin(), remedies.end(), [](const Remedy& r) { return r.name == kAsIs; });
   std::vector<std::vector<std::string>> rows = {
-      {"remedy", "time", "nine of ten within", "speedup", "extra memory", "asks for", "bound"}};
+      {"remedy", "time", "expected within", "speedup", "extra memory", "asks for", "bound"}};
   for (const Remedy& remedy : remedies) {
     rows.push_back({remedy.name, time_text(remedy.time_ns), range_text(remedy.interval),
                     fmt::format("{:.2f}x", as_is->time_ns / remedy.time_ns),

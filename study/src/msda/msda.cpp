@@ -222,7 +222,7 @@ ScatterCost cost_of_updates(const MsdaSetting& setting, const MsdaTraffic& traff
     others.push_back({other.remedy, other.effort, other.lowering->construct, changed});
   }
   const std::int64_t rows = config.batch * pixels_per_image(config) * config.heads;
-  add_remedies(rows, others, setting.device, cost);
+  cost.remedies = compare_remedies(load, rows, profile, others, setting.device.pre_reduction);
   return cost;
 }
 

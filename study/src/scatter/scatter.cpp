@@ -122,23 +122,52 @@ std::vector<OtherConstruct> others_of(const ScatterQuestion& question, const Low
   return others;
 }
 
+/// The score of a remedy; null if it was not judged on this device, or on loads such as this one.
+const BlindScore* score_of(const std::string& remedy, const ScatterLoad& load, const ContentionProfile& profile) {
+  const auto score = remedy_scores().find(remedy);
+  if (score == remedy_scores().end() || score->second.device != profile.device) return nullptr;
+  return profile.sweep && outside_sweep(load, *profile.sweep).empty() ? &score->second : nullptr;
+}
+
+TimeInterval interval_of(double time_ns, const BlindScore& score) {
+  return {time_ns / score.interval_ratio, time_ns * score.interval_ratio};
+}
+
 /// The error of answers of this kind.
 CalibrationError error_of(const ScatterAnswer& answer) {
   const ContentionProfile& profile = answer.profile;
   if (!profile.sweep) return calibration_error(profile, contention_points());
+  const ScatterLoad& load = answer.cost.load;
+  const ContentionPrediction& prediction = answer.cost.prediction;
+  const char* const remedy = remedy_of_construct(answer.question.construct);
   const bool other = answer.question.construct != profile.sweep->construct || answer.question.path;
   const BlindScore* const score =
-      answer.question.path ? nullptr : score_of_construct(answer.question.construct);
-  if (score == nullptr || !outside_sweep(answer.cost.load, *profile.sweep).empty())
-    return calibration_error(profile, answer.cost.load, answer.cost.prediction, other);
+      remedy != nullptr && !answer.question.path ? score_of(remedy, load, profile) : nullptr;
+  if (score == nullptr) return calibration_error(profile, load, prediction, other);
   CalibrationError error;
-  error.kind = kind_of(answer.cost.load, answer.cost.prediction);
+  error.kind = kind_of(load, prediction);
   error.unfitted_points = score->points;
   error.unfitted_worst_ratio = score->worst_ratio;
   error.unfitted_mean_ratio = score->mean_ratio;
-  const double time_ns = answer.cost.prediction.time_ns;
-  error.interval = TimeInterval{time_ns / score->interval_ratio, time_ns * score->interval_ratio};
+  error.interval = interval_of(prediction.time_ns, *score);
   return error;
+}
+
+/// The remedies, with the answer's interval for as-is and those of remedies that were judged.
+std::vector<Remedy> remedies_of(const ScatterAnswer& answer, const Lowering& lowering, const ScatterDevice& device) {
+  const ScatterLoad& load = answer.cost.load;
+  std::vector<Remedy> remedies =
+      compare_remedies(load, answer.question.rows, answer.profile,
+                       others_of(answer.question, lowering, answer.collisions, answer.profile),
+                       device.pre_reduction);
+  for (Remedy& remedy : remedies) {
+    if (remedy.name == kAsIs && answer.calibration) remedy.interval = answer.calibration->interval;
+    const BlindScore* const score = score_of(remedy.name, load, answer.profile);
+    if (score == nullptr) continue;
+    remedy.blind = *score;
+    remedy.interval = interval_of(remedy.time_ns, *score);
+  }
+  return remedies;
 }
 
 /// The operator's row for a release. The operator is the first one that adds by the question's construct.
@@ -192,13 +221,8 @@ ScatterAnswer scatter(const ScatterQuestion& question, const Context& context) {
   answer.question.updates = answer.collisions.updates;
   count_into(answer.collisions, lowering, load);
   predict_cost(answer.collisions, question.details, device, answer.cost);
-  if (question.details.calibration) {
-    answer.calibration = error_of(answer);
-    answer.cost.interval = answer.calibration->interval;
-  }
-  if (question.details.remedies)
-    add_remedies(question.rows, others_of(question, lowering, answer.collisions, device.profile), device,
-                 answer.cost);
+  if (question.details.calibration) answer.calibration = error_of(answer);
+  if (question.details.remedies) answer.cost.remedies = remedies_of(answer, lowering, device);
   for (const std::string& release : question.compare)
     answer.releases.push_back(cost_in(release, answer, device));
   return answer;

@@ -1,8 +1,6 @@
 #include "scatter/scatter_device.hpp"
 
 #include <algorithm>
-#include <map>
-#include <utility>
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/contention_data.hpp>
@@ -68,11 +66,9 @@ std::vector<OtherLowering> other_lowerings(const Lowering& as_is, std::int64_t w
   return others;
 }
 
-const BlindScore* score_of_construct(const std::string& construct) {
+const char* remedy_of_construct(const std::string& construct) {
   for (const ConstructRemedy& other : kConstructRemedies) {
-    if (construct != other.construct) continue;
-    const auto score = remedy_scores().find(other.remedy);
-    return score == remedy_scores().end() ? nullptr : &score->second;
+    if (construct == other.construct) return other.remedy;
   }
   return nullptr;
 }
@@ -94,22 +90,6 @@ void predict_cost(const CollisionCount& collisions, const ScatterDetails& detail
   const ScatterLoad& load = cost.load;
   cost.prediction = predict_contention(load, device.profile);
   if (details.addresses) cost.words = touched_units(collisions, load.width * element_bytes(load.type), 4);
-}
-
-void add_remedies(std::int64_t rows, const std::vector<OtherConstruct>& others, const ScatterDevice& device,
-                  ScatterCost& cost) {
-  std::vector<Remedy> remedies =
-      compare_remedies(cost.load, rows, device.profile, others, device.pre_reduction);
-  const std::map<std::string, BlindScore>& scores = remedy_scores();
-  for (Remedy& remedy : remedies) {
-    if (remedy.name == kAsIs) remedy.interval = cost.interval;
-    const auto score = scores.find(remedy.name);
-    if (score == scores.end()) continue;
-    remedy.blind = score->second;
-    const double ratio = score->second.interval_ratio;
-    remedy.interval = TimeInterval{remedy.time_ns / ratio, remedy.time_ns * ratio};
-  }
-  cost.remedies = std::move(remedies);
 }
 
 }  // namespace natten_sim::study

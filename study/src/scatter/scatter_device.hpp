@@ -39,16 +39,11 @@ struct OtherLowering {
 /// - packed-x2, vector: native packed and vector forms, in a kernel of your own.
 [[nodiscard]] std::vector<OtherLowering> other_lowerings(const Lowering& as_is, std::int64_t width);
 
-/// The score of predictions of a construct that were frozen before they were timed; null if none were.
-[[nodiscard]] const BlindScore* score_of_construct(const std::string& construct);
+/// The name of the remedy that a construct is; null if it is none.
+[[nodiscard]] const char* remedy_of_construct(const std::string& construct);
 
 /// Fills in the prediction for `cost.load`, and the words if they are wanted.
 void predict_cost(const CollisionCount& collisions, const ScatterDetails& details, const ScatterDevice& device,
-                  ScatterCost& cost);
-
-/// Fills in the remedies of a predicted cost, with their scores and intervals. `rows` is the number of rows of
-/// the destination, `others` the same additions by other constructs.
-void add_remedies(std::int64_t rows, const std::vector<OtherConstruct>& others, const ScatterDevice& device,
                   ScatterCost& cost);
 
 }  // namespace natten_sim::study

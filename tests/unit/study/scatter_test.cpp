@@ -178,6 +178,30 @@ TEST_CASE("remedies that were timed state their score and interval, others state
   }
 }
 
+TEST_CASE("a score is stated only of the device and the loads that it was made with") {
+  const auto judged = [](const ScatterQuestion& question) {
+    int count = 0;
+    const ScatterAnswer answer = study::scatter(question, scatter_context());
+    for (const Remedy& remedy : *answer.cost.remedies) {
+      CHECK((remedy.name == kAsIs || remedy.blind.has_value() == remedy.interval.has_value()));
+      count += remedy.blind.has_value() ? 1 : 0;
+    }
+    return count;
+  };
+  ScatterQuestion question;
+  question.details = {.remedies = true, .calibration = true};
+  CHECK(judged(question) == 6);
+  for (const char* device : {"h100", "b200", "a100-40gb"}) {
+    question.device = device;
+    CHECK(judged(question) == 0);
+  }
+  question.device = "h200";
+  question.width = 8192;  // wider than what was swept
+  CHECK(judged(question) == 0);
+  question.construct = "torch-index-add";
+  CHECK_FALSE(study::scatter(question, scatter_context()).calibration->outside.empty());
+}
+
 TEST_CASE("what a scatter question does not ask for is not in the answer") {
   ScatterQuestion question;
   question.updates = 10000;  // uniform: enough for the stream to take longer than two updates of a row

@@ -14,7 +14,7 @@ namespace natten_sim::report {
 ///     time                     580.3 ms   bound: hottest-address
 ///       hottest address        580.3 ms
 ///       ...
-///     remedy                   time  nine of ten within  speedup  extra memory  asks for  bound
+///     remedy                   time  expected within  speedup  extra memory  asks for  bound
 
 /// The `result` object; docs/cli-memory.md has the fields. Parts that the answer lacks are left out.
 [[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);

@@ -84,7 +84,6 @@ struct ScatterCost {
   ScatterLoad load;
   std::optional<std::string> instruction;  ///< from the lowering table; none if another path was forced
   ContentionPrediction prediction;
-  std::optional<TimeInterval> interval;         ///< of the time, where errors of its kind are known
   std::optional<std::int64_t> words;            ///< distinct 32-bit words that are updated
   std::optional<std::vector<Remedy>> remedies;  ///< fastest first
 };
