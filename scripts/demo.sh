@@ -66,6 +66,6 @@ printf '\nThe strides worth trying for that window and those tiles.\n'
 run natten-sim search --preset hunyuan-video -w 18 24 24 --q-tile 4 8 8 --kv-tile 2 8 8 --ladder
 
 printf '\nWhich KV tiles each Q tile visits, as a picture.\n'
-run natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --svg build/demo/mask.svg
+run natten-sim count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4 --picture build/demo/mask.svg
 
 printf '\nPicture: %s\nProgram: %s (--help tells the rest)\n' "$PWD/build/demo/mask.svg" "$folder/natten-sim"

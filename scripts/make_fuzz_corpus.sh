@@ -89,7 +89,7 @@ printf '%s\n' '# options' 'device = "h200"' '[count]' 'input = [64, 64]' 'window
 printf '%s\n' '[reuse]' 'seqlen = 4096' 'device = "h200"' 'fidelity = "lockstep"' | seed options_file reuse
 line() { local name=$1; shift; printf '%s\n' "$@" | seed command_line "$name"; }
 line count count -i 30,48,80 -w 18,24,24 -s 1,8,8 --q-tile 4,8,8 --kv-tile 2,8,8 --device h200
-line count-json count -i 64 64 -w 9 9 -c 0 1 --backprop --json --svg tiles.svg
+line count-json count -i 64 64 -w 9 9 -c 0 1 --backprop --json --picture tiles.svg
 line search search --preset hunyuan-video --sparsity 0.9:0.92 --top 5 --device h200
 line schedule schedule --q-tiles 4 --kv-tiles 4 --mask causal --algorithm spt --json
 line reuse reuse -i 16384 -d 128 -n 16 --device h200 --causal --fidelity timed

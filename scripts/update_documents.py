@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Renews the outputs that README.md and docs/ show: ```console blocks, <!-- begin: command --> parts, and the
-pictures and specifications that ```sh blocks draw by --svg docs/FILE. scripts/render_charts.py renders the latter.
+pictures and specifications that ```sh blocks draw by --picture docs/FILE. scripts/render_charts.py renders the latter.
 
 usage: scripts/update_documents.py [PROGRAM_FOLDER] [DOCUMENT...]
 
@@ -46,7 +46,7 @@ def renewed(lines, folder):
                     command = command[:-1] + lines[at].strip()
                 result += lines[first:at + 1]
                 at += 1
-                if " --svg docs/" in command:
+                if " --picture docs/" in command:
                     output_of(command, folder)
         elif line.startswith("<!-- begin: ") and line.endswith(" -->"):
             blank = lines[at] == ""

@@ -155,7 +155,7 @@ def answer(program: str, line: str, folder: str) -> dict[str, Any] | None:
         words = [word for word in shlex.split(line) if word not in ("--csv", "--json", "--ascii", "--markdown", "--quiet")]
         writes = {"--output", "--emit-table", "--out", "--save", "--report", "--perfetto", "--pages", "--html", "--checkpoint",
                   "--journal", "--script"}
-        if any(word in writes or word.startswith("--svg") or word.startswith("--emit-") for word in words):
+        if any(word in writes or word.startswith("--picture") or word.startswith("--emit-") for word in words):
             return None
         done = subprocess.run([program, *words, "--json"], capture_output=True, text=True, cwd=folder, timeout=20,
                               stdin=subprocess.DEVNULL)

@@ -36,7 +36,7 @@ std::vector<std::pair<std::string, Json>> by_device(const Json& result) {
 }
 
 std::string drawn(draw::BarChart chart, const char* what) {
-  if (chart.bars.empty()) throw InvalidParameter("svg", std::string("no ") + what, "an answer that has some");
+  if (chart.bars.empty()) throw InvalidParameter("picture", std::string("no ") + what, "an answer that has some");
   if (chart.categories.size() < 2) chart.categories.clear();
   return draw::render(chart).svg;
 }

@@ -1,11 +1,17 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/draw/roofline.hpp>
-#include <natten_sim/report/msda_report.hpp>
+#include <natten_sim/report/pictures.hpp>
+
+#include "scatter_picture.hpp"
 
 namespace natten_sim::report {
+namespace {
 
-draw::Picture msda_roofline(const study::MsdaAnswer& answer) {
+using study::Context;
+using study::MsdaAnswer;
+
+draw::Picture draw_roofline(const MsdaAnswer& answer, const Context&) {
   const study::MsdaQuestion& question = answer.question;
   const study::MsdaPass& pass = answer.passes.front();
   const double flops = static_cast<double>(pass.flops);
@@ -21,6 +27,27 @@ draw::Picture msda_roofline(const study::MsdaAnswer& answer) {
                                .rate = flops / pass.time.time_ns});
   }
   return draw::render(roofline);
+}
+
+draw::Picture draw_histogram(const MsdaAnswer& answer, const Context&) {
+  return collision_picture(answer.passes.front().traffic.collisions, answer.question.config.name);
+}
+
+draw::Picture draw_remedies(const MsdaAnswer& answer, const Context&) {
+  return remedies_picture(*answer.passes.front().updates->remedies, answer.question.config.name);
+}
+
+bool is_backward(const MsdaAnswer& answer) { return answer.question.phase == MsdaPhase::kBackward; }
+constexpr const char* kBackward = "a backward pass: a forward pass adds nothing";
+
+}  // namespace
+
+const PictureKinds<MsdaAnswer>& msda_pictures() {
+  static const PictureKinds<MsdaAnswer> kinds = {
+      {.name = "roofline", .what = "the pass under the device's roofline", .draw = draw_roofline},
+      {.name = "histogram", .what = kHistogramDraws, .draw = draw_histogram, .fits = is_backward, .needs = kBackward},
+      {.name = "remedies", .what = kRemediesDraw, .draw = draw_remedies, .fits = is_backward, .needs = kBackward}};
+  return kinds;
 }
 
 }  // namespace natten_sim::report

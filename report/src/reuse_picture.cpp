@@ -18,7 +18,7 @@ std::vector<ReusePicture> built_in_pictures();  // written by CMake: one entry a
 
 void require_points(bool any) {
   if (!any)
-    throw InvalidParameter("svg", "nothing to draw", "a fidelity that gives these numbers, such as lru");
+    throw InvalidParameter("picture", "nothing to draw", "a fidelity that gives these numbers, such as lru");
 }
 
 std::vector<const ReuseResult*> results_of(const ReuseComparison& comparison) {

@@ -1,6 +1,10 @@
-#include <natten_sim/report/scatter_picture.hpp>
+#include <algorithm>
+
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/vega_chart.hpp>
+
+#include "scatter_picture.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -48,11 +52,29 @@ draw::Picture collision_picture(const CollisionCount& collisions, const std::str
 }
 
 draw::Picture remedies_picture(const std::vector<Remedy>& remedies, const std::string& subject) {
-  draw::BarChart chart{.heading = {"Remedies", subject},
-                       .value = {.label = "predicted time (us)", .scale = draw::Scale::kLog}};
+  draw::BarChart chart{.heading = {"Remedies", subject}, .value = {.label = "predicted time (us)"}};
+  const bool long_ones = std::any_of(remedies.begin(), remedies.end(),
+                                     [](const Remedy& remedy) { return remedy.time_ns >= 1e6; });
+  if (long_ones) chart.value.label = "predicted time (ms)";
   for (const Remedy& remedy : remedies)
-    chart.bars.push_back({remedy.name, remedy.time_ns * 1e-3, time_text(remedy.time_ns)});
+    chart.bars.push_back({remedy.name, remedy.time_ns * (long_ones ? 1e-6 : 1e-3), time_text(remedy.time_ns)});
   return picture_of(chart);
+}
+
+const PictureKinds<study::ScatterAnswer>& scatter_pictures() {
+  using study::ScatterAnswer;
+  static const PictureKinds<ScatterAnswer> kinds = {
+      {.name = "histogram",
+       .what = kHistogramDraws,
+       .draw = [](const ScatterAnswer& answer, const study::Context&) {
+         return collision_picture(answer.collisions, scatter_title(answer));
+       }},
+      {.name = "remedies",
+       .what = kRemediesDraw,
+       .draw = [](const ScatterAnswer& answer, const study::Context&) {
+         return remedies_picture(*answer.cost.remedies, scatter_title(answer));
+       }}};
+  return kinds;
 }
 
 }  // namespace natten_sim::report

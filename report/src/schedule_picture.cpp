@@ -99,7 +99,7 @@ class CriticalSteps {
 
 void require_drawable(std::size_t tasks, std::int32_t workers) {
   const auto refuse = [](std::int64_t number, const char* what, std::int64_t most) {
-    throw InvalidParameter("svg", std::to_string(number) + what,
+    throw InvalidParameter("picture", std::to_string(number) + what,
                            "at most " + std::to_string(most) + "; " + mention("perfetto") + " draws more");
   };
   if (tasks > kMaxSvgTasks) refuse(static_cast<std::int64_t>(tasks), " tasks", kMaxSvgTasks);
@@ -292,7 +292,7 @@ std::string schedule_ascii(const FinishedSchedule& finished) {
   if (workers > draw::kMaxAsciiRows) {
     throw InvalidParameter(
         "ascii", std::to_string(workers) + " workers",
-        "at most " + std::to_string(draw::kMaxAsciiRows) + "; " + mention("svg") + " and " + mention("perfetto") + " draw more");
+        "at most " + std::to_string(draw::kMaxAsciiRows) + "; " + mention("picture") + " and " + mention("perfetto") + " draw more");
   }
   return draw::ascii(gantt_of(finished, ShowWaits::kYes));
 }

@@ -77,7 +77,7 @@ std::string tile_ascii(const TilingProblem& problem, const Extents& at_q_tile) {
                            fmt::format("{} of {} x {} characters", visited.slices, lines, columns),
                            fmt::format("{} columns, {} lines and {} slices or fewer; {} draws larger ones",
                                        draw::kMaxAsciiColumns, draw::kMaxAsciiLines, draw::kMaxAsciiLines,
-                                       mention("svg")));
+                                       mention("picture")));
   }
   study::walk_visited_tiles(visited);
   return draw::ascii(to_map("", problem, visited));
@@ -89,7 +89,7 @@ draw::Picture tile_picture(const TilingProblem& problem, const Extents& at_q_til
   const std::int64_t lines = ceil_divide(visited.height, visited.tile_height);
   if (columns > draw::kMaxMapEdge || lines > draw::kMaxMapEdge || visited.slices > draw::kMaxMapEdge) {
     throw InvalidParameter(
-        "svg picture", fmt::format("{} of {} x {} tiles", visited.slices, lines, columns),
+        "picture", fmt::format("{} of {} x {} tiles", visited.slices, lines, columns),
         fmt::format("{} tiles an edge and {} slices or fewer", draw::kMaxMapEdge, draw::kMaxMapEdge));
   }
   study::walk_visited_tiles(visited);

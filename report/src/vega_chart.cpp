@@ -120,6 +120,7 @@ draw::Picture picture_of(const draw::CurvePlot& plot) { return with_specificatio
 draw::Picture picture_of(const draw::DotPlot& plot) { return with_specification(plot); }
 draw::Picture picture_of(const draw::HeatMap& map) { return with_specification(map); }
 draw::Picture picture_of(const draw::Histogram& histogram) { return with_specification(histogram); }
+draw::Picture picture_of(const draw::ScatterPlot& plot) { return with_specification(plot); }
 
 draw::Picture picture_of(std::span<const Chart> charts, int columns, const draw::Heading& heading) {
   if (charts.size() == 1 && heading.title.empty())

@@ -231,6 +231,10 @@ MaskQuestion mask_question_of(const CountQuestion& count, const GivenMask& mask,
   return question;
 }
 
+BlockMask mask_blocks(const MaskQuestion& question, const Catalog& catalog) {
+  return tiles_of(question, *question.q_tile, *question.kv_tile, catalog).tiles;
+}
+
 MaskAnswer count_mask(const MaskQuestion& asked, const Context& given) {
   const WithKernels kernels(given, asked.kernel);
   const Context& context = kernels.get();

@@ -53,7 +53,7 @@ TEST_CASE("a view from one file is completed, at its place, and shows recordings
   const auto misspelt = run(kStream + " --view row-count");
   CHECK(misspelt.exit_code == 2);
   CHECK(has(misspelt.err, "did you mean 'row-counts'?"));
-  const auto undrawn = run(kStream + " --view row-counts --svg row-counts.svg");
+  const auto undrawn = run(kStream + " --view row-counts --picture row-counts.svg");
   CHECK(undrawn.exit_code == 2);
   CHECK(has(undrawn.err, "heat-map, misses, throughput, active-sms"));  // those with a picture
 }
@@ -76,15 +76,15 @@ TEST_CASE(
       has(one_line(run("reuse --help").out), "curve of misses over capacities, operands of sectors by operand, sweep"));
   check_completed("histogram curve operands sweep");
   // One Q tile of 128 rows with 128 bytes each: all sectors are read once.
-  CHECK(run("reuse -i 128 -d 64 --tile 128 --picture operands --csv").out == "q,k,v,o\n512,512,512,512\n");
+  CHECK(run("reuse -i 128 -d 64 --tile 128 --picture-kind operands --csv").out == "q,k,v,o\n512,512,512,512\n");
   const auto file =
       std::filesystem::temp_directory_path() / ("operands-" + std::to_string(::getpid()) + ".svg");
-  CHECK(run("reuse -i 128 --picture operands --svg " + file.string()).exit_code == 0);
+  CHECK(run("reuse -i 128 --picture-kind operands --picture " + file.string()).exit_code == 0);
   CHECK(has(natten_sim::test::read_text(file.string()), "Sectors of q, k, v and o"));
   std::filesystem::remove(file);
-  CHECK(has(run("reuse --sweep seqlen=1024:2048:1024 --picture operands --csv").err, "sweep, with --sweep"));
+  CHECK(has(run("reuse --sweep seqlen=1024:2048:1024 --picture-kind operands --csv").err, "sweep, with --sweep"));
   CHECK(
-      has(run("reuse -i 128 --picture sweep --csv").err, "histogram or curve or operands, without --sweep"));
+      has(run("reuse -i 128 --picture-kind sweep --csv").err, "histogram or curve or operands, without --sweep"));
 }
 
 TEST_CASE("a taken name and a name that is none are refused by every registry") {

@@ -38,8 +38,8 @@ is_left_out() {  # COMMAND
 check_command() {  # DOCUMENT LINE: exits 0, and draws what docs/ has
   local picture
   if is_left_out "$2"; then return; fi
-  picture=$(printf '%s\n' "$2" | sed -n 's/.* --svg \(docs\/[^ ]*\.\(svg\|vl\.json\)\).*/\1/p')
-  bash -c "${2/--svg docs\//--svg "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$1: $2"; cat "$scratch/stderr"; }
+  picture=$(printf '%s\n' "$2" | sed -n 's/.* --picture \(docs\/[^ ]*\.\(svg\|vl\.json\)\).*/\1/p')
+  bash -c "${2/--picture docs\//--picture "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$1: $2"; cat "$scratch/stderr"; }
   if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$1: $picture is not what the command draws"; fi
   checked=$((checked + 1))
 }
@@ -161,7 +161,7 @@ for document in docs/*.md; do
 done
 # Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
 for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u); do
-  grep -q -- "--svg docs/${picture%.svg}\.\(svg\|vl\.json\)" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
+  grep -q -- "--picture docs/${picture%.svg}\.\(svg\|vl\.json\)" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
   checked=$((checked + 1))
 done
 printf 'not run here: %s\n' "${measured[@]}"

@@ -283,7 +283,7 @@ TEST_CASE("help lists every flag of the profiler") {
                            "-c,",           "--q-tile",    "--kv-tile",  "--backend",
                            "-n,",           "-d,",         "-b,",        "--dtype",
                            "--add-kv",      "--kv-tiling", "--tiling",   "--attention-share",
-                           "--dense-steps", "--batch",     "--head-dim", "--svg",
+                           "--dense-steps", "--batch",     "--head-dim", "--picture",
                            "--ascii"}) {
     INFO(flag);
     CHECK(done.out.find(flag) != std::string::npos);

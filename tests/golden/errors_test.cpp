@@ -75,7 +75,7 @@ TEST_CASE("an option given twice, or two outputs at once, are refused") {
   check_refused("count -i 64 -w 8 --json --csv", {"--csv", "--json"});
   check_refused("count -i 64 -w 8 --ascii --json", {"--ascii", "--json"});
   check_refused("search -i 64 --csv --emit natten", {"--emit", "--csv"});
-  check_refused("count -i 64 -w 8 --svg x --batch -", {"--svg", "--batch"});
+  check_refused("count -i 64 -w 8 --picture x --batch -", {"--picture", "--batch"});
 }
 
 TEST_CASE("what cannot be enumerated in memory is refused, with the limit") {
@@ -83,8 +83,8 @@ TEST_CASE("what cannot be enumerated in memory is refused, with the limit") {
                 {"input", "67108864"});
   check_refused("count -i 50000 50000 -w 3 3 --tiling single --q-tile 1 --kv-tile 128",
                 {"q_tile", "134217728", "nearest valid value is 19"});
-  check_refused("count -i 2147483648 -w 3 --q-tile 128 --kv-tile 128 --svg /tmp/never.svg",
-                {"svg picture", "4096"});
+  check_refused("count -i 2147483648 -w 3 --q-tile 128 --kv-tile 128 --picture /tmp/never.svg",
+                {"picture", "4096"});
 }
 
 TEST_CASE("search refuses contradictions and values out of range") {

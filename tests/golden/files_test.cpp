@@ -130,9 +130,9 @@ TEST_CASE("a link stays a link and a file keeps its permissions") {
 
 TEST_CASE("a picture and an output that is refused leave no file") {
   const std::string folder = scratch_folder();
-  CHECK(run(kSmall + " --svg " + folder + "/a --output " + folder + "/a").exit_code == 2);
-  CHECK(run(kSmall + " --svg " + folder + "/a --output /nonexistent/x").exit_code == 2);
-  CHECK(run(kSmall + " --svg ''").exit_code == 2);
+  CHECK(run(kSmall + " --picture " + folder + "/a --output " + folder + "/a").exit_code == 2);
+  CHECK(run(kSmall + " --picture " + folder + "/a --output /nonexistent/x").exit_code == 2);
+  CHECK(run(kSmall + " --picture ''").exit_code == 2);
   CHECK(run(kSmall + " --output ''").exit_code == 2);
   CHECK(entries(folder) == 0);
 }

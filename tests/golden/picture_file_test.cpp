@@ -1,4 +1,4 @@
-// Where --svg puts a picture: a file, standard output, or a PNG by a converter.
+// Where --picture puts a picture: a file, standard output, or a PNG by a converter.
 #include <filesystem>
 #include <string>
 
@@ -29,22 +29,22 @@ TEST_CASE("'-' puts the picture on standard output in place of the answer, whate
         std::string("search -i 24 24 -n 8 -d 128 --device h200 --pareto"),
         "validate --recorded '" + shipped_recordings({"nvidia-h200-sawtooth"}) + "' --view misses"}) {
     INFO(line);
-    const Run shown = run(line + " --quiet --svg -");
+    const Run shown = run(line + " --quiet --picture -");
     INFO(shown.err);
     REQUIRE(shown.exit_code == 0);
-    REQUIRE(run(line + " --quiet --svg '" + path + "'").exit_code == 0);
+    REQUIRE(run(line + " --quiet --picture '" + path + "'").exit_code == 0);
     CHECK(shown.out == read_text(path));
     CHECK(shown.out.starts_with("<svg "));
     CHECK(shown.out.ends_with("</svg>\n"));
   }
-  const Run scatter = run("atomics --quiet --svg-histogram -");
+  const Run scatter = run("atomics --quiet --picture-kind histogram --picture -");
   CHECK(scatter.out.starts_with("<svg "));
   CHECK(scatter.out.ends_with("</svg>\n"));
 }
 
 TEST_CASE("with --output the answer is in the file and the picture on standard output") {
   const std::string path = scratch_folder() + "/answer.json";
-  const Run shown = run(kCount + " --json --output '" + path + "' --svg -");
+  const Run shown = run(kCount + " --json --output '" + path + "' --picture -");
   REQUIRE(shown.exit_code == 0);
   CHECK(shown.out.starts_with("<svg "));
   CHECK(Json::parse(read_text(path))["result"]["visited_tiles"] == 44);  // the dissertation's figure 4.5
@@ -52,7 +52,7 @@ TEST_CASE("with --output the answer is in the file and the picture on standard o
 
 TEST_CASE("a picture and JSON or CSV do not fit on standard output together") {
   for (const std::string& format : {std::string("--json"), std::string("--csv")}) {
-    for (const std::string& line : {kCount + " --svg -", std::string("atomics --svg-histogram -")}) {
+    for (const std::string& line : {kCount + " --picture -", std::string("atomics --picture-kind histogram --picture -")}) {
       const Run done = run(line + " " + format);
       CHECK(done.exit_code == 2);
       CHECK(done.out.empty());
@@ -63,14 +63,14 @@ TEST_CASE("a picture and JSON or CSV do not fit on standard output together") {
 }
 
 TEST_CASE("two pictures do not fit on standard output") {
-  const Run done = run("atomics --quiet --svg-histogram - --svg-remedies -");
+  const Run done = run("atomics --quiet --picture-kind histogram --picture - --picture-kind remedies --picture -");
   CHECK(done.exit_code == 2);
   CHECK(done.err.find("one picture on standard output") != std::string::npos);
 }
 
 TEST_CASE("a name that ends in .png takes a converter, and without one says which would do") {
   const std::string target = scratch_folder() + "/picture.png";
-  const std::string line = "\"$PROGRAM\" " + kCount + " --svg '" + target + "'";
+  const std::string line = "\"$PROGRAM\" " + kCount + " --picture '" + target + "'";
   CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "\\211PNG and more") + "' " + line) == 0);
   CHECK(read_text(target) == "\x89PNG and more");
   CHECK(shell_exit_code("PATH='" + folder_with("resvg", "\\211PNG by another") + "' " + line) == 0);
@@ -91,7 +91,7 @@ TEST_CASE("a name that ends in .png takes a converter, and without one says whic
 
 TEST_CASE("a name that ends in .pdf takes a converter that keeps text as text, and without one says which would do") {
   const std::string target = scratch_folder() + "/picture.pdf";
-  const std::string line = "\"$PROGRAM\" " + kCount + " --svg '" + target + "'";
+  const std::string line = "\"$PROGRAM\" " + kCount + " --picture '" + target + "'";
   CHECK(shell_exit_code("PATH='" + folder_with("rsvg-convert", "%%PDF-1.7") + "' " + line) == 0);
   CHECK(read_text(target) == "%PDF-1.7");
   CHECK(shell_exit_code("PATH='" + folder_with("inkscape", "%%PDF-1.5") + "' " + line) == 0);
@@ -110,7 +110,7 @@ TEST_CASE("a quote in the name of the folder for temporary files starts no comma
   std::filesystem::create_directory(folder + "/a';touch pwned;'");
   const std::string target = folder + "/picture.png";
   CHECK(shell_exit_code("cd '" + folder + "' && TMPDIR=\"$PWD/a';touch pwned;'\" PATH='" +
-                        folder_with("rsvg-convert", "\\211PNG") + ":'\"$PATH\" \"$PROGRAM\" " + kCount + " --svg '" + target +
+                        folder_with("rsvg-convert", "\\211PNG") + ":'\"$PATH\" \"$PROGRAM\" " + kCount + " --picture '" + target +
                         "'") == 0);
   CHECK_FALSE(std::filesystem::exists(folder + "/pwned"));
   CHECK(std::filesystem::is_empty(folder + "/a';touch pwned;'"));
@@ -122,7 +122,7 @@ TEST_CASE("a signal while a picture is converted leaves no temporary file") {
   const std::string programs = folder_with("rsvg-convert", "");
   write_text(programs + "/rsvg-convert", "#!/bin/sh\nkill -TERM $PPID\nsleep 5\n");
   CHECK(shell_exit_code("TMPDIR='" + folder + "' PATH='" + programs + ":'\"$PATH\" \"$PROGRAM\" " + kCount +
-                        " --svg '" + folder + "/picture.png'") > 128);
+                        " --picture '" + folder + "/picture.png'") > 128);
   CHECK(std::filesystem::is_empty(folder));
 }
 

@@ -73,7 +73,7 @@ TEST_CASE("dynamic tiles are drawn where they lie, token by token") {
 
 TEST_CASE("an SVG is written whole, with the problem and the coverage of its tiles") {
   const std::string path = scratch_folder() + "/mask.svg";
-  const auto done = run("count -i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4 --svg " + path);
+  const auto done = run("count -i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4 --picture " + path);
   CHECK(done.exit_code == 0);
   CHECK_FALSE(done.out.empty());
   const std::string svg = read_text(path);
@@ -89,7 +89,7 @@ TEST_CASE("an SVG is written whole, with the problem and the coverage of its til
 TEST_CASE("titles say mask and costs, an index as an index, and what ticks and panels count") {
   const auto svg_of = [](const std::string& line) {
     const std::string path = scratch_folder() + "/title.svg";
-    REQUIRE(run(line + " --quiet --svg " + path).exit_code == 0);
+    REQUIRE(run(line + " --quiet --picture " + path).exit_code == 0);
     return read_text(path);
   };
   const std::string schedule =
@@ -117,7 +117,7 @@ TEST_CASE("pictures that cannot be drawn are refused") {
   CHECK(run("count -i 8 8 -w 4 4 --q-tile 4 4 --kv-tile 2 2 --ascii --at-q-tile 0").exit_code == 2);
   CHECK(run("count -i 8 -w 4 --q-tile 4 --kv-tile 2 --ascii --at-q-tile 0").exit_code == 2);
   CHECK(run("count -i 2 2 2 2 -w 1 1 1 1 --q-tile 1 1 1 1 --kv-tile 1 1 1 1 --ascii").exit_code == 2);
-  CHECK(run("count -i 64 -w 4 --q-tile 4 --kv-tile 2 --svg /nonexistent/x.svg").exit_code == 2);
+  CHECK(run("count -i 64 -w 4 --q-tile 4 --kv-tile 2 --picture /nonexistent/x.svg").exit_code == 2);
 }
 
 }  // namespace picture_test

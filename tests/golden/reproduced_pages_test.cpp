@@ -113,7 +113,7 @@ TEST_CASE("every work knows its figures, and a figure that two have is found in 
 
 TEST_CASE("a picture of a figure has published and ours, in the colours of both schemes") {
   const std::string path = scratch_folder() + "/figure.svg";
-  REQUIRE(run("reproduce gna --figure 'table 4.4' --svg '" + path + "'").exit_code == 0);
+  REQUIRE(run("reproduce gna --figure 'table 4.4' --picture '" + path + "'").exit_code == 0);
   const std::string svg = read_text(path);
   for (const char* part :
        {">published<", ">ours<", "gna: table 4.4", "stride 16x16", "prefers-color-scheme"}) {

@@ -252,7 +252,7 @@ TEST_CASE("sweeps, comparisons and pictures have rows behind them") {
   CHECK(result["sweep"][1]["seqlen"] == 8192);
   CHECK(result["sweep"][1]["sectors"] ==
         result_of("reuse -i 8192 -d 64 --tile 128 --l2-bytes 1000000 --workers 4")["sectors"]);
-  const auto csv = run(sweep + " --compare sawtooth --csv --svg " + folder + "/sweep.svg");
+  const auto csv = run(sweep + " --compare sawtooth --csv --picture " + folder + "/sweep.svg");
   CHECK(csv.exit_code == 0);
   CHECK(std::count(csv.out.begin(), csv.out.end(), '\n') == 5);
   CHECK(csv.out.find("compare_reduction_miss_sectors") != std::string::npos);
@@ -260,7 +260,7 @@ TEST_CASE("sweeps, comparisons and pictures have rows behind them") {
   const std::string one = "reuse -i 16384 -d 64 --tile 128 --l2-bytes 1000000 --workers 4 --fidelity lru";
   for (const std::string picture : {"histogram", "curve"}) {
     const auto rows =
-        run(one + " --picture " + picture + " --csv --svg " + folder + "/p.svg --compare sawtooth");
+        run(one + " --picture-kind " + picture + " --csv --picture " + folder + "/p.svg --compare sawtooth");
     CHECK(rows.exit_code == 0);
     CHECK(rows.out.find(picture == "curve" ? "order,capacity_bytes,miss_sectors"
                                            : "order,upto_bytes,count") == 0);
@@ -270,9 +270,9 @@ TEST_CASE("sweeps, comparisons and pictures have rows behind them") {
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(svg.find("nan") == std::string::npos);
   }
-  check_refused("-i 64 --picture curve", {"picture", "--svg"});
-  check_refused("-i 64 --picture sweep --csv", {"picture", "--sweep"});
-  check_refused("-i 4096 --causal --l2-bytes 1000 --svg " + folder + "/none.svg", {"svg", "fidelity"});
+  check_refused("-i 64 --picture-kind curve", {"picture", "--picture"});
+  check_refused("-i 64 --picture-kind sweep --csv", {"picture", "--sweep"});
+  check_refused("-i 4096 --causal --l2-bytes 1000 --picture " + folder + "/none.svg", {"picture", "fidelity"});
   CHECK_FALSE(std::ifstream(folder + "/none.svg").good());
 }
 

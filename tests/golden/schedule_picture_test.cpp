@@ -62,11 +62,11 @@ TEST_CASE("schedule --perfetto: JSON with one track a worker and no overlapping 
   }
 }
 
-TEST_CASE("schedule --svg: a picture with every task, the critical path outlined") {
+TEST_CASE("schedule --picture: a picture with every task, the critical path outlined") {
   const std::string path = scratch_folder() + "/gantt.svg";
   const Json result = result_of(
       "schedule --q-tiles 4 --heads 2 --mask causal --algorithm spt --compute 7 --reduce 2 --critical-path "
-      "--svg " +
+      "--picture " +
       path);
   const std::string svg = read_text(path);
   CHECK(svg.starts_with("<svg "));
@@ -82,13 +82,13 @@ TEST_CASE("schedule --svg: a picture with every task, the critical path outlined
   CHECK(svg.find("critical path</text>") != std::string::npos);
   CHECK(count_outlines(svg) == result["critical_path"].size());
   // Said before the search, which would take longer than it may.
-  check_schedule_refused("-i 524288 --heads 2 --algorithm best --time-limit 600 --max-time 60 --svg " + path + "2",
-                         {"svg", "16777216"});
+  check_schedule_refused("-i 524288 --heads 2 --algorithm best --time-limit 600 --max-time 60 --picture " + path + "2",
+                         {"picture", "16777216"});
 }
 
-TEST_CASE("schedule --svg: more tasks than a page can show are drawn in columns, and their beginning below") {
+TEST_CASE("schedule --picture: more tasks than a page can show are drawn in columns, and their beginning below") {
   const std::string path = scratch_folder() + "/columns.svg";
-  const Json result = result_of("schedule -i 32768 --heads 2 --algorithm ascending --svg " + path);
+  const Json result = result_of("schedule -i 32768 --heads 2 --algorithm ascending --picture " + path);
   CHECK(result["total_work"].get<double>() > 0);
   const std::string svg = read_text(path);
   CHECK(svg.find("a column shows the head that took most of it") != std::string::npos);
@@ -102,7 +102,7 @@ TEST_CASE("schedule --svg: more tasks than a page can show are drawn in columns,
 
 TEST_CASE("the deterministic run of a timed kernel is drawn, traced and written as a table") {
   const std::string file = scratch_folder() + "/kernel";
-  const Json kernel = result_of("schedule --kernel fa3 --device h100 -i 2048 --heads 2 --mask causal --svg " + file +
+  const Json kernel = result_of("schedule --kernel fa3 --device h100 -i 2048 --heads 2 --mask causal --picture " + file +
                                 ".svg --perfetto " + file + ".json --emit-table " + file + ".table")["kernel"];
   // 16 KV tiles of 128 keys: two Q tiles of 64 rows fewer in each: 32 + 30 + .. + 2 tasks a head.
   const std::size_t tasks = 2 * (2 * (16 * 17 / 2));
@@ -120,7 +120,7 @@ TEST_CASE("the deterministic run of a timed kernel is drawn, traced and written 
   CHECK(end <= makespan + 0.1);
   CHECK(end >= makespan - 14.11 - 0.1);
   CHECK(Json::parse(read_text(file + ".table"))["chains"].size() == 2 * 16);
-  check_schedule_refused("--kernel fa4 --device b200 -i 2048 --svg " + file + "2.svg", {"kernel", "costs"});
+  check_schedule_refused("--kernel fa4 --device b200 -i 2048 --picture " + file + "2.svg", {"kernel", "costs"});
 }
 
 TEST_CASE("a trace names query heads and their Q tiles, also where chains are those of KV heads") {
@@ -156,12 +156,12 @@ TEST_CASE("schedule --ascii: a column a unit for whole times, and no task lost f
 
 TEST_CASE("schedule: files are refused together, and one that is refused leaves none") {
   const std::string folder = scratch_folder();
-  const std::string line = "--q-tiles 3 --algorithm best --svg " + folder + "/a.svg ";
+  const std::string line = "--q-tiles 3 --algorithm best --picture " + folder + "/a.svg ";
   check_schedule_refused(line + "--perfetto " + folder + "/a.svg", {"perfetto"});
   check_schedule_refused(line + "--perfetto /nonexistent/x", {"/nonexistent/x"});
   check_schedule_refused(line + "--emit-table /nonexistent/x", {"/nonexistent/x"});
   check_schedule_refused(line + "--output /nonexistent/x", {"/nonexistent/x"});
-  check_schedule_refused("--q-tiles 3 --algorithm all --svg " + folder + "/a.svg", {"--svg", "one algorithm"});
+  check_schedule_refused("--q-tiles 3 --algorithm all --picture " + folder + "/a.svg", {"--picture", "one algorithm"});
   check_schedule_refused("--q-tiles 3 --algorithm two-pass --emit-table " + folder + "/a", {"emit-table", "two-pass"});
   check_schedule_refused("--q-tiles 3 --algorithm best --ascii --json", {"--ascii", "--json"});
   CHECK(natten_sim::test::shell_exit_code("[ -z \"$(ls '" + folder + "')\" ]") == 0);

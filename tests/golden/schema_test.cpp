@@ -36,7 +36,7 @@ std::vector<std::string> scenario_lines() {
   for (const auto& entry : fs::directory_iterator(fs::path(NATTEN_SIM_SOURCE_DIR) / "tests/golden/scenarios")) {
     const std::string text = read_text(entry.path().string());
     std::string line = text.substr(0, text.find('\n')).substr(std::string("$ natten-sim ").size());
-    for (const char* other : {" --csv", " --ascii", " --json", " --picture curve"}) {
+    for (const char* other : {" --csv", " --ascii", " --json", " --picture-kind curve"}) {
       const std::size_t at = line.find(other);
       if (at != std::string::npos) line.erase(at, std::string(other).size());
     }

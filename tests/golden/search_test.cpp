@@ -198,7 +198,7 @@ TEST_CASE("a front by time is drawn with a point for each, and dense attention b
   const Json result = result_of(front);
   std::size_t points = 0;
   for (const Json& device : result["devices"]) points += device["candidates"].size();
-  REQUIRE(run(front + " --svg " + path).exit_code == 0);
+  REQUIRE(run(front + " --picture " + path).exit_code == 0);
   const std::string chart = read_text(path);
   for (const char* part : {"time (ms)", "pairs that attend", "dense, h200", "dense, h100", "24x24, 8 heads"})
     CHECK(chart.find(part) != std::string::npos);
@@ -206,9 +206,9 @@ TEST_CASE("a front by time is drawn with a point for each, and dense attention b
   const Json curves = Json::parse(chart)["layer"][0]["layer"];
   for (const Json& curve : curves) drawn += curve["data"]["values"].size();
   CHECK(drawn == points + 2);  // dense attention on both
-  CHECK(run("search -i 24 24 --pareto --svg " + path).err.find("svg: work is not valid; accepted: an answer by time") !=
+  CHECK(run("search -i 24 24 --pareto --picture " + path).err.find("svg: work is not valid; accepted: an answer by time") !=
         std::string::npos);
-  CHECK(run("search -i 24 24 -n 8 -d 128 --device h200 --output a --svg a").exit_code == 2);
+  CHECK(run("search -i 24 24 -n 8 -d 128 --device h200 --output a --picture a").exit_code == 2);
 }
 
 /// Of two heads: one looks 2 tokens far, one 20.

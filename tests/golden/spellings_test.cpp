@@ -185,7 +185,7 @@ TEST_CASE("an option of one value takes one in requests, and an empty list is no
 }
 
 TEST_CASE("what is missing, or is one too many, is said in a sentence") {
-  check_refused("count -i 64 --svg", {"--svg: its value is missing", "FILE"});
+  check_refused("count -i 64 --picture", {"--picture: its value is missing", "FILE"});
   check_refused("schedule --q-tiles 8 --algorithm spt shift", {"--algorithm: takes one value"});
   check_refused("atomics --updates 1e6", {"updates", "'1e6'", "nearest valid value is 1000000"});
   check_refused("sweep --over window=8,16 count -i 64",
@@ -193,7 +193,7 @@ TEST_CASE("what is missing, or is one too many, is said in a sentence") {
   check_refused("sweep count -i 64 --csv --over window=8,16", {"sweep prints CSV"});
   check_refused("schedule --q-tiles 8 --algorithm spt --emit-table -", {"'-'", "the path of a file"});
   const std::string picture = scratch_folder() + "/tiles.jpeg";
-  check_refused("count -i 64 -w 8 --quiet --svg " + picture, {"picture", ".svg, .png, .pdf or .vl.json"});
+  check_refused("count -i 64 -w 8 --quiet --picture " + picture, {"picture", ".svg, .png, .pdf or .vl.json"});
 }
 
 TEST_CASE("a hint names what was meant: another card has none, and a device that lacks numbers is said to") {

@@ -171,8 +171,8 @@ TEST_CASE("a column that no answer has is refused before any point is asked") {
   const std::string line =
       "sweep reuse --stream-bytes 2147483648 --fidelity lru --passes 128 --over workers=1,2,3 --quiet ";
   check_refused(line + "--y mis_sectors", {"y", "mis_sectors", "miss_sectors"});
-  check_refused(line + "--y miss_sectors --svg /tmp/never.svg --x worker", {"x", "worker", "workers"});
-  check_refused(line + "--y miss_sectors --svg /tmp/never.svg --by none_such", {"by", "none_such"});
+  check_refused(line + "--y miss_sectors --picture /tmp/never.svg --x worker", {"x", "worker", "workers"});
+  check_refused(line + "--y miss_sectors --picture /tmp/never.svg --by none_such", {"by", "none_such"});
 }
 
 TEST_CASE("columns of the input, of options that were swept, of nested and of ranked results are found") {
@@ -185,7 +185,7 @@ TEST_CASE("columns of the input, of options that were swept, of nested and of ra
 
 TEST_CASE("a sweep is drawn, one line for each value of the second option") {
   const std::string file = scratch_folder() + "/m.svg";
-  const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --svg " +
+  const auto done = run("sweep reuse -d 64 --over seqlen=1024:4096:1024 causal=false,true --quiet --picture " +
                         file + " --y sectors_total");
   CHECK(done.exit_code == 0);
   const std::string svg = read_text(file);
@@ -208,7 +208,7 @@ TEST_CASE("what is wrong with a sweep is said before anything is asked") {
   check_refused("sweep count --over window=1:100000:1 stride=1:100000:1", {"over", "10000000"});
   check_refused("sweep count -i 16 --over window=3 --shard 3/2", {"shard", "'3/2'", "I/N with 1 <= I <= N"});
   check_refused("sweep count -i 16 --over output=a,b", {"output", "of its own"});
-  check_refused("sweep count -i 16 --over window=3 --svg /tmp/never.svg", {"svg", "--y"});
+  check_refused("sweep count -i 16 --over window=3 --picture /tmp/never.svg", {"picture", "--y"});
   check_refused("sweep sweep --over window=3", {"subcommand"});
 }
 

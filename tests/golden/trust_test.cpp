@@ -58,7 +58,7 @@ TEST_CASE("trust answers of a kind, a device and regimes that contain texts") {
 
 TEST_CASE("trust draws a line for each regime") {
   const std::string path = scratch_folder() + "/trust.svg";
-  REQUIRE(run("trust --kind time --device h100 --quiet --svg '" + path + "'").exit_code == 0);
+  REQUIRE(run("trust --kind time --device h100 --quiet --picture '" + path + "'").exit_code == 0);
   const std::string svg = read_text(path);
   const Json of_h100 = answered("--kind time --device h100");
   for (const Json& row : of_h100.at("regimes")) {

@@ -187,14 +187,14 @@ TEST_CASE("views that draw write an SVG, views that do not refuse to") {
   for (const std::string view : {"heat-map", "misses", "throughput", "active-sms"}) {
     INFO(view);
     const std::string path = folder + "/" + view + ".svg";
-    CHECK(run(of_view(view) + " --svg '" + path + "'").exit_code == 0);
+    CHECK(run(of_view(view) + " --picture '" + path + "'").exit_code == 0);
     const std::string svg = read_text(path);
     CHECK(svg.starts_with("<svg "));
     CHECK(svg.ends_with("</svg>\n"));
     CHECK(svg.find("nan") == std::string::npos);
   }
   for (const std::string view : {"sensitivity", "decisions", "parting", "capacity"}) {
-    check_refused(of_view(view) + " --svg '" + folder + "/x.svg'", {"svg", view});
+    check_refused(of_view(view) + " --picture '" + folder + "/x.svg'", {"picture", view});
   }
 }
 
@@ -202,7 +202,7 @@ TEST_CASE("a view needs recordings that it can show, and no option of the compar
   const std::string folder = scratch_folder();
   check_refused("validate --view heat-map", {"--recorded"});
   check_refused(of_shown("--view nonsense"), {"nonsense"});
-  check_refused(of_shown("--svg '" + folder + "/x.svg'"), {"--svg"});
+  check_refused(of_shown("--picture '" + folder + "/x.svg'"), {"--picture"});
   check_refused(of_shown("--view parting --report '" + folder + "/r.html'"), {"--report"});
   check_refused(of_shown("--view parting --rows"), {"--rows"});
   check_refused("validate stream --recorded '" + shipped_recordings(kShown) + "' --view misses",

@@ -222,7 +222,7 @@ TEST_CASE("an interrupt ends a long run at once, as the shell expects it, and le
 TEST_CASE("places where nothing can be written are bad input") {
   for (const std::string place : {"/proc/natten-sim.json", "/sys/natten-sim.json", "/dev/null/x"}) {
     check_refused(kSmall + " --output " + place, {"output", place});
-    check_refused(kSmall + " --svg " + place, {place});
+    check_refused(kSmall + " --picture " + place, {place});
   }
 }
 

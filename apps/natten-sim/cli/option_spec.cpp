@@ -22,20 +22,12 @@ std::vector<OtherSpelling> spellings_of(const std::string& flags, const About& a
   return spellings;
 }
 
-/// What its help says, and of pictures in which formats they are written.
-std::string help_of(const std::string& flags, const About& about) {
-  const std::string name = OptionSpec{.flags = flags}.name();
-  const bool picture = about.value == "FILE" && (name == "svg" || name.starts_with("svg-"));
-  return picture ? about.help + "; an SVG, by its name a PNG (.png), a PDF (.pdf) or a chart's Vega-Lite (.vl.json)"
-                 : about.help;
-}
-
 }  // namespace
 
 OptionSpec spec_of(const std::string& flags, const About& about, int max_values, const std::string& choices) {
   return {.flags = flags,
           .value_name = about.value,
-          .help = help_of(flags, about),
+          .help = about.help,
           .max_values = max_values,
           .choices = choices,
           .excludes = about.excludes,

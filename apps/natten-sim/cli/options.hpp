@@ -41,7 +41,7 @@ namespace natten_sim::cli {
 ///     Command reuse_command() {
 ///       Options<ReuseFlags> rows;
 ///       rows.include(question_rows(), &ReuseFlags::question);
-///       rows.add("--svg", &ReuseFlags::svg, {.value = "FILE", .help = "Draw", .echo = Echo::kNever});
+///       rows.add("--picture", &ReuseFlags::svg, {.value = "FILE", .help = "Draw", .echo = Echo::kNever});
 ///       rows.include(output_rows(), &ReuseFlags::output);
 ///       Command command{.name = "reuse", .summary = "...", .examples = {"..."}};
 ///       bind(command, rows, run_reuse);

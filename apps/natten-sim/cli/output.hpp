@@ -34,6 +34,8 @@ struct OutputFlags {
   ColorWhen color = ColorWhen::kAuto;
   bool quiet = false;
   bool conclusion = true;                   ///< whether an answer ends with what it comes down to
+  std::optional<std::string> picture;       ///< file, or -: standard output; none: no picture
+  std::optional<std::string> picture_kind;  ///< none: the first that fits the answer
   bool estimate = false;                    ///< what the answer takes in place of it
   std::optional<std::string> options_file;  ///< merged before the rows are read
   LimitFlags limits;                        ///< kept by run_program

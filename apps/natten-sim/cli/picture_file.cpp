@@ -14,8 +14,6 @@
 #include <natten_sim/io/child_process.hpp>
 #include <natten_sim/io/temporary_file.hpp>
 
-#include "cli/output.hpp"
-
 namespace natten_sim::cli {
 namespace {
 
@@ -87,6 +85,36 @@ std::string as_format(const Format& format, const std::string& path, const std::
 }
 
 }  // namespace
+
+About about_picture(const std::string& draws) {
+  return {.value = "FILE",
+          .help = "Draw " + draws + ": FILE.svg, .png, .pdf, or of a chart .vl.json (Vega-Lite); -: an SVG on stdout",
+          .echo = Echo::kNever,
+          .spellings = {{.flag = "--svg"}}};
+}
+
+Options<OutputFlags> picture_rows(const std::string& draws) {
+  Options<OutputFlags> rows;
+  rows.add("--picture", &OutputFlags::picture, about_picture(draws));
+  return rows.group(kPictureGroup);
+}
+
+Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::string>>& kinds, const std::string& also) {
+  std::string help, names;
+  for (const auto& [name, draws] : kinds) {
+    help += (help.empty() ? "" : "; ") + name + ": " + draws;
+    names += (names.empty() ? "" : " ") + name;
+  }
+  Options<OutputFlags> rows;
+  rows.add("--picture", &OutputFlags::picture, about_picture("the picture of --picture-kind"));
+  rows.add("--picture-kind", &OutputFlags::picture_kind,
+           {.value = "KIND",
+            .help = also + help + " [the first that the answer has]",
+            .choices = names,
+            .echo = Echo::kNever,
+            .needs = also.empty() ? std::vector<std::string>{"picture"} : std::vector<std::string>{}});
+  return rows.group(kPictureGroup);
+}
 
 std::string picture_bytes(const std::string& path, const draw::Picture& picture) {
   if (path.ends_with(".vl.json")) {

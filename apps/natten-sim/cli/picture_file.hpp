@@ -1,12 +1,25 @@
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <natten_sim/report/draw/svg.hpp>
+#include <natten_sim/report/picture_kind.hpp>
+
+#include "cli/output.hpp"
 
 namespace natten_sim::cli {
 
-/// Where --svg goes, by the name that it is given:
+/// --picture FILE, and --picture-kind KIND where a subcommand draws several. A subcommand in commands/<name>.cpp:
+///
+///     rows.include(picture_rows(report::mask_pictures()), &MaskFlags::output);
+///     ...
+///     put_answer(flags.output, reply, render(flags, answer),
+///                drawn(flags.output, report::mask_pictures(), answer, context));
+///
+/// Where the picture goes, by the name that it is given:
 ///
 ///     picture.svg    the picture as it is
 ///     picture.png    a PNG at twice the size, by rsvg-convert, resvg, inkscape or magick, whichever is there
@@ -19,6 +32,28 @@ namespace natten_sim::cli {
 /// @throws InvalidParameter for a PNG or PDF when no converter is on PATH or the one that is there fails, and for
 /// the specification of a picture that has none.
 [[nodiscard]] std::string picture_bytes(const std::string& path, const draw::Picture& picture);
+
+/// --picture, for a row of a subcommand that draws one picture; `draws` is what, after "Draw".
+[[nodiscard]] About about_picture(const std::string& draws);
+[[nodiscard]] Options<OutputFlags> picture_rows(const std::string& draws);
+/// Of several kinds, as their names and what they draw. `also`: what else the kind chooses, and then it may stand alone.
+[[nodiscard]] Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::string>>& kinds,
+                                                const std::string& also = "");
+
+template <typename A>
+[[nodiscard]] Options<OutputFlags> picture_rows(const report::PictureKinds<A>& kinds) {
+  std::vector<std::pair<std::string, std::string>> names;
+  for (const report::PictureKind<A>& kind : kinds) names.emplace_back(kind.name, kind.what);
+  return names.size() == 1 ? picture_rows(names.front().second) : picture_rows(names);
+}
+
+/// The picture of the answer that is asked for; none: none is. @throws as report::picture_kind
+template <typename A>
+[[nodiscard]] std::optional<draw::Picture> drawn(const OutputFlags& flags, const report::PictureKinds<A>& kinds,
+                                                 const A& answer, const study::Context& context) {
+  if (kJsonAlone || !flags.picture) return std::nullopt;
+  return report::picture_kind(kinds, answer, flags.picture_kind).draw(answer, context);
+}
 
 /// Writes the picture; with "-", the answer of this run is not printed, unless it goes to a file.
 void write_picture(const std::string& path, const draw::Picture& picture);

@@ -8,6 +8,8 @@
 #include <natten_sim/report/draw/text.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/picture_file.hpp"
+
 namespace natten_sim::cli {
 namespace {
 
@@ -53,15 +55,16 @@ AnswerSink::AnswerSink(const OutputFlags& flags, Reply& reply) : flags_(flags), 
   if (!reply.is_kept()) sink_.emplace(flags.output, OutputSink::Mode::kBuffered);
 }
 
-void AnswerSink::put(AnswerBody body) {
+void AnswerSink::put(AnswerBody body, const std::optional<draw::Picture>& picture) {
+  if (picture) write_picture(*flags_.picture, *picture);
   if (!sink_) return reply_.keep(std::move(body));
   const auto* answer = std::get_if<JsonAnswer>(&body);
   sink_->write(emphasised(flags_, draw::printable(answer != nullptr ? answer->text() : std::get<std::string>(body))));
   sink_->commit();
 }
 
-void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body) {
-  AnswerSink(flags, reply).put(std::move(body));
+void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body, const std::optional<draw::Picture>& picture) {
+  AnswerSink(flags, reply).put(std::move(body), picture);
 }
 
 }  // namespace natten_sim::cli

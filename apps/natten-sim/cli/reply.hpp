@@ -6,6 +6,7 @@
 #include <variant>
 
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/report/draw/svg.hpp>
 
 #include "cli/output.hpp"
 
@@ -69,7 +70,8 @@ class Reply {
 class AnswerSink {
  public:
   AnswerSink(const OutputFlags& flags, Reply& reply);
-  void put(AnswerBody body);
+  /// Before it the picture that --picture asks for.
+  void put(AnswerBody body, const std::optional<draw::Picture>& picture = {});
 
  private:
   const OutputFlags& flags_;
@@ -77,6 +79,7 @@ class AnswerSink {
   std::optional<OutputSink> sink_;
 };
 
-void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body);
+void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body,
+                const std::optional<draw::Picture>& picture = {});
 
 }  // namespace natten_sim::cli

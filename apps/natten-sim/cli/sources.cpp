@@ -11,15 +11,15 @@ namespace natten_sim::cli {
 
 void refuse_two_outputs(const Sources& sources) {
   const char* const format = sources.given("json") ? "--json" : sources.given("csv") ? "--csv" : nullptr;
-  if (format == nullptr || sources.given("output")) return;
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    const std::string name = sources.name(i);
-    if (name != "svg" && !name.starts_with("svg-")) continue;
-    if (sources[i].words == std::vector<std::string>{"-"}) {
-      throw Conflict("--" + name + " -", format,
-                     std::string("a file, or --output FILE for the answer of ") + format);
-    }
-  }
+  const auto words_of = [&](const char* name) {
+    const Source* const source = sources.find(name);
+    return source == nullptr ? std::nullopt : source->words;
+  };
+  const std::optional<std::vector<std::string>> picture = words_of("picture"), output = words_of("output");
+  if (!picture) return;
+  if (format != nullptr && !output && picture->front() == "-")
+    throw Conflict("--picture -", format, std::string("a file, or --output FILE for the answer of ") + format);
+  if (picture == output) throw InvalidParameter("picture", picture->front(), "another file than --output");
 }
 
 Sources::Sources(const Command& command)
@@ -37,12 +37,17 @@ std::string Sources::name(std::size_t option) const {
   return option == 0 ? command_->positional : command_->keys[option - 1].key;
 }
 
-bool Sources::given(std::string_view name) const {
+const Source* Sources::find(std::string_view name) const {
   const auto& options = command_->options;
   const auto found = std::find_if(options.begin(), options.end(),
                                   [&](const OptionSpec& spec) { return spec.is_called(name); });
-  if (found != options.end()) return sources_[static_cast<std::size_t>(found - options.begin())].given();
-  return name == command_->positional && sources_[options.size()].given();
+  if (found != options.end()) return &sources_[static_cast<std::size_t>(found - options.begin())];
+  return name == command_->positional && !name.empty() ? &sources_[options.size()] : nullptr;
+}
+
+bool Sources::given(std::string_view name) const {
+  const Source* const source = find(name);
+  return source != nullptr && source->given();
 }
 
 void Sources::set(std::size_t option, const std::string& spelled, Json value) {

@@ -32,7 +32,8 @@ class Sources {
   [[nodiscard]] Source& operator[](std::size_t option) { return sources_[option]; }
   [[nodiscard]] const Source& operator[](std::size_t option) const { return sources_[option]; }
   [[nodiscard]] std::string name(std::size_t option) const;
-  /// Rows that several subcommands share may name an option that this one does not have.
+  /// Null: this subcommand has no such option, which rows that several share may name.
+  [[nodiscard]] const Source* find(std::string_view name) const;
   [[nodiscard]] bool given(std::string_view name) const;
   /// Takes a value of a file or a request: true, false, 1 or 0 of a flag; null is not given.
   /// @throws InvalidParameter for a flag's value
@@ -52,8 +53,8 @@ class Sources {
 /// Runs the subcommand within its limits. @return its exit code. @throws Error
 int answer(const Sources& sources);
 
-/// A picture on standard output stands in place of the text for people. Where JSON or CSV is asked for, it
-/// needs a place of its own. @throws InvalidParameter
+/// A picture needs a place of its own. On standard output it stands in place of the text for people, where neither
+/// JSON nor CSV is asked for. @throws InvalidParameter
 void refuse_two_outputs(const Sources& sources);
 
 /// Refuses options that the rows say do not go together. @throws InvalidParameter

@@ -1,9 +1,10 @@
 #include <natten_sim/report/advise_report.hpp>
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/pictures.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
-#include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
@@ -36,15 +37,18 @@ int run_advise(const AdviseFlags& flags, Reply& reply) {
   context.progress = {};
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
+  const std::optional<draw::Picture> picture = drawn(flags.output, report::advise_pictures(), answer, context);
+  AnswerBody body;
   if (flags.output.json) {
     report::Json result = report::advise_result(answer, context);
     report::add_closing(closing, result);
-    put_answer(flags.output, reply, JsonAnswer("advise", advice_rows().echo(answer.question), std::move(result)));
+    body = JsonAnswer("advise", advice_rows().echo(answer.question), std::move(result));
   } else if (flags.output.csv) {
-    write_output(flags.output, report::advise_csv(answer, context));
+    body = report::advise_csv(answer, context);
   } else {
-    write_output(flags.output, report::advise_text(answer, context) + report::closing_text(closing));
+    body = report::advise_text(answer, context) + report::closing_text(closing);
   }
+  put_answer(flags.output, reply, std::move(body), picture);
   return kExitDone;
 }
 
@@ -55,6 +59,7 @@ Command advise_command() {
   Options<AdviseFlags> rows;
   rows.include(advice_rows(), &AdviseFlags::question);
   rows.include(catalog_rows(), &AdviseFlags::files);
+  rows.include(picture_rows(report::advise_pictures()), &AdviseFlags::output);
   rows.include(conclusion_rows(), &AdviseFlags::output);
   rows.include(output_rows(), &AdviseFlags::output);
   Command command{

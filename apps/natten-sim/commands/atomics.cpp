@@ -1,13 +1,11 @@
 #include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/csv.hpp>
-#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/study/scatter.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
-#include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands/rows/row_source.hpp"
@@ -39,7 +37,6 @@ using study::ScatterQuestion;
 struct AtomicsFlags {
   ScatterQuestion question;
   CatalogFiles files;
-  std::optional<std::string> svg_histogram, svg_remedies;
   OutputFlags output;
 };
 
@@ -47,11 +44,7 @@ Options<AtomicsFlags> atomics_rows() {
   Options<AtomicsFlags> rows;
   rows.include(options_of<ScatterQuestion>(), &AtomicsFlags::question);
   rows.include(device_file_rows(), &AtomicsFlags::files);
-  rows.add("--svg-histogram", &AtomicsFlags::svg_histogram,
-           {.value = "FILE", .help = "Draw the collision histogram", .echo = Echo::kNever});
-  rows.add("--svg-remedies", &AtomicsFlags::svg_remedies,
-           {.value = "FILE", .help = "Draw the remedies as bars", .echo = Echo::kNever});
-  rows.group("Pictures");
+  rows.include(picture_rows(report::scatter_pictures()), &AtomicsFlags::output);
   rows.include(conclusion_rows(), &AtomicsFlags::output);
   rows.include(estimate_rows(), &AtomicsFlags::output);
   return rows.include(output_rows(), &AtomicsFlags::output);
@@ -77,12 +70,6 @@ AnswerBody render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
   }
 }
 
-void write_pictures(const AtomicsFlags& flags, const ScatterAnswer& answer) {
-  const std::string title = report::scatter_title(answer);
-  if (flags.svg_histogram) write_picture(*flags.svg_histogram, report::collision_picture(answer.collisions, title));
-  if (flags.svg_remedies) write_picture(*flags.svg_remedies, report::remedies_picture(*answer.cost.remedies, title));
-}
-
 int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
   const Notes notes(flags.output);
@@ -97,9 +84,7 @@ int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   bar.clear();
   AnswerBody body = render(flags, answer);
   if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
-  AnswerSink sink(flags.output, reply);  // before the pictures: may be refused
-  if constexpr (!kJsonAlone) write_pictures(flags, answer);
-  sink.put(std::move(body));
+  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::scatter_pictures(), answer, context));
   return kExitDone;
 }
 
@@ -113,7 +98,7 @@ Command atomics_command() {
   command.group = kQuestionCommands;
   command.examples = {"natten-sim atomics --updates 262144 --rows 32768 --width 256 --distribution zipf:1.5 --dtype bf16",
                       "natten-sim atomics --distribution hot:4 --dtype fp32 --device a100-40gb --json",
-                      "natten-sim atomics --distribution file:index.npy --rows 100000 --svg-histogram collisions.svg"};
+                      "natten-sim atomics --distribution file:index.npy --rows 100000 --picture collisions.pdf"};
   command.notes =
       "When you measure, add values that keep changing the sum. A constant saturates a half-precision word (in "
       "bf16, 256 + 1 = 256); the compare-and-swap then succeeds without retries, and the kernel looks fast.";

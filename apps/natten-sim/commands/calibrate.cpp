@@ -3,12 +3,13 @@
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "cli/context.hpp"
-#include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 
 namespace natten_sim::cli {
@@ -73,6 +74,7 @@ Options<CalibrateFlags> calibrate_rows() {
             .range = {0, 20}});
   rows.group("Measured runs and costs");
   rows.include(catalog_rows(), &F::files);
+  rows.include(picture_rows(report::calibrate_pictures()), &F::output);
   rows.include(conclusion_rows(), &F::output);
   return rows.include(output_rows(), &F::output);
 }
@@ -133,7 +135,8 @@ int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
-  put_answer(flags.output, reply, render_calibration(flags, answer, context));
+  put_answer(flags.output, reply, render_calibration(flags, answer, context),
+             drawn(flags.output, report::calibrate_pictures(), answer, context));
   return kExitDone;
 }
 

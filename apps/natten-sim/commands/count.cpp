@@ -40,7 +40,6 @@ struct CountFlags {
   bool with_input = false;           ///< in the answers of a batch
   std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
-  std::optional<std::string> svg;
   bool ascii = false;
   Extents at_q_tile;
   OutputFlags output;
@@ -60,14 +59,14 @@ Options<CountFlags> count_rows() {
             .echo = Echo::kNever,
             .rules_out = {{"window", "stride", "dilation", "causal", "cyclic", "kv-tiling", "tiling",
                            "backward-q-tile", "backward-kv-tile", "backward-q-tiling", "kernel-schedule",
-                           "mask-function", "batch", "emit", "svg", "ascii", "at-q-tile"}}});
+                           "mask-function", "batch", "emit", "ascii", "at-q-tile"}}});
   rows.group("Problem");
   rows.include(catalog_rows(), &CountFlags::files);
   rows.add("--batch", &CountFlags::batch,
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"svg", "ascii", "csv", "at-q-tile"}}});
+            .rules_out = {{"picture", "ascii", "csv", "at-q-tile"}}});
   rows.add("--with-input", &CountFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -85,8 +84,7 @@ Options<CountFlags> count_rows() {
                "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
        .excludes = {"csv", "ascii", "batch"}});
-  rows.add("--svg", &CountFlags::svg,
-           {.value = "FILE", .help = "Draw the visited tiles", .echo = Echo::kNever});
+  rows.include(picture_rows("the visited tiles"), &CountFlags::output);
   rows.add(
       "--ascii", &CountFlags::ascii,
       {.help = "Draw the visited tiles in the terminal", .echo = Echo::kNever, .excludes = {"json", "csv"}});
@@ -222,23 +220,19 @@ int run_count(const CountFlags& flags, Reply& reply) {
   } else {
     if (flags.batch) return run_batch(flags, context);
   }
-  if (flags.svg && flags.svg == flags.output.output)
-    throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const Notes notes(flags.output);
   ProgressBar bar("counting", notes.quiet());
   context.progress = bar.callback();
   const CountAnswer answer = answer_of(flags.question, context, reply);
   bar.clear();
   AnswerBody body = render(flags, answer, context);
-  draw::Picture picture;
+  std::optional<draw::Picture> picture;
   if constexpr (!kJsonAlone) {
-    if (flags.svg) picture = report::tile_picture(answer.forward.problem, flags.at_q_tile);
+    if (flags.output.picture) picture = report::tile_picture(answer.forward.problem, flags.at_q_tile);
   }
   note_preset(flags.question.setting, context.catalog, notes);
   say_defaults(answer, notes);
-  AnswerSink sink(flags.output, reply);  // before the picture: may be refused
-  if (flags.svg) write_picture(*flags.svg, picture);
-  sink.put(std::move(body));
+  put_answer(flags.output, reply, std::move(body), picture);
   return kExitDone;
 }
 

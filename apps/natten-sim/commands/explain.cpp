@@ -1,9 +1,10 @@
 #include <natten_sim/report/explain_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
-#include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 
 namespace natten_sim::cli {
@@ -46,6 +47,7 @@ Options<ExplainFlags> explain_rows() {
   rows.group("Profile");
   rows.include(options_of<study::ExplainedProblem>(), &F::given);
   rows.include(device_file_rows(), &F::files);
+  rows.include(picture_rows(report::explain_pictures()), &F::output);
   return rows.include(output_rows(), &F::output);
 }
 
@@ -68,13 +70,13 @@ int run_explain(const ExplainFlags& flags, Reply& reply) {
   context.progress = bar.callback();
   const study::ExplainAnswer answer = study::explain(question, context);
   bar.clear();
+  AnswerBody body;
   if (flags.output.json) {
-    put_answer(flags.output, reply,
-               JsonAnswer("explain", explain_rows().echo(flags), report::explain_result(answer)));
+    body = JsonAnswer("explain", explain_rows().echo(flags), report::explain_result(answer));
   } else {
-    write_output(flags.output,
-                 flags.output.csv ? report::explain_csv(answer) : report::explain_text(answer, "--"));
+    body = flags.output.csv ? report::explain_csv(answer) : report::explain_text(answer, "--");
   }
+  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::explain_pictures(), answer, context));
   return kExitDone;
 }
 

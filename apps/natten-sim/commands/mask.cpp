@@ -1,8 +1,9 @@
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/mask.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
-#include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
 #include "commands/rows/mask_answer.hpp"
@@ -28,6 +29,7 @@ Command mask_command() {
   Options<MaskFlags> rows;
   rows.include(options_of<study::MaskQuestion>(), &MaskFlags::question);
   rows.include(catalog_rows(), &MaskFlags::files);
+  rows.include(picture_rows(report::mask_pictures()), &MaskFlags::output);
   rows.include(conclusion_rows(), &MaskFlags::output);
   rows.include(output_rows(), &MaskFlags::output);
   Command command{.name = "mask",

@@ -6,13 +6,12 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/msda_report.hpp>
-#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/msda.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
-#include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 
@@ -70,7 +69,6 @@ using study::MsdaQuestion;
 struct MsdaFlags {
   MsdaQuestion question;
   CatalogFiles files;
-  std::optional<std::string> svg_roofline, svg_histogram, svg_remedies;
   OutputFlags output;
 };
 
@@ -78,15 +76,7 @@ Options<MsdaFlags> msda_rows() {
   Options<MsdaFlags> rows;
   rows.include(options_of<MsdaQuestion>(), &MsdaFlags::question);
   rows.include(device_file_rows(), &MsdaFlags::files);
-  rows.add("--svg-roofline", &MsdaFlags::svg_roofline,
-           {.value = "FILE", .help = "Draw the roofline", .echo = Echo::kNever});
-  rows.add("--svg-histogram", &MsdaFlags::svg_histogram,
-           {.value = "FILE",
-            .help = "Draw the collision histogram of the gradient updates",
-            .echo = Echo::kNever});
-  rows.add("--svg-remedies", &MsdaFlags::svg_remedies,
-           {.value = "FILE", .help = "Draw the remedies of a backward pass as bars", .echo = Echo::kNever});
-  rows.group("Pictures");
+  rows.include(picture_rows(report::msda_pictures()), &MsdaFlags::output);
   rows.include(conclusion_rows(), &MsdaFlags::output);
   rows.include(estimate_rows(), &MsdaFlags::output);
   return rows.include(output_rows(), &MsdaFlags::output);
@@ -96,9 +86,6 @@ void require_answerable(const MsdaFlags& flags) {
   if (flags.question.config.name.empty())
     throw InvalidParameter("workload", "none",
                            "--workload with a name that natten-sim msda --help lists, or a JSON file");
-  if (flags.svg_remedies && flags.question.phase == MsdaPhase::kForward)
-    throw InvalidParameter("svg-remedies", "with --phase forward",
-                           "--phase backward: a forward pass adds nothing");
 }
 
 AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
@@ -115,16 +102,6 @@ AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study:
   return report::csv_table(rows.front(), rows);
 }
 
-void write_pictures(const MsdaFlags& flags, const MsdaAnswer& answer) {
-  const study::MsdaPass& pass = answer.passes.front();
-  const std::string& name = answer.question.config.name;
-  if (flags.svg_roofline) write_picture(*flags.svg_roofline, report::msda_roofline(answer));
-  if (flags.svg_histogram)
-    write_picture(*flags.svg_histogram, report::collision_picture(pass.traffic.collisions, name));
-  if (flags.svg_remedies)
-    write_picture(*flags.svg_remedies, report::remedies_picture(*pass.updates->remedies, name));
-}
-
 int run_msda(const MsdaFlags& flags, Reply& reply) {
   require_answerable(flags);
   study::Context context = make_context(flags.files);
@@ -132,17 +109,15 @@ int run_msda(const MsdaFlags& flags, Reply& reply) {
   ProgressBar bar("sampling", notes.quiet());
   context.progress = bar.callback();
   MsdaQuestion question = flags.question;
-  question.details = {.addresses = !flags.output.csv, .remedies = !flags.output.csv || flags.svg_remedies};
+  question.details = {.addresses = !flags.output.csv, .remedies = !flags.output.csv || flags.output.picture};
   if (answered_by_estimate(flags.output, reply, "msda", options_of<MsdaQuestion>().echo(question),
                            study::estimate(question, context)))
     return kExitDone;
   const MsdaAnswer answer = study::msda(question, context);
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
-  AnswerBody body = render(flags, answer, context);
-  AnswerSink sink(flags.output, reply);  // before the pictures: may be refused
-  write_pictures(flags, answer);
-  sink.put(std::move(body));
+  put_answer(flags.output, reply, render(flags, answer, context),
+             drawn(flags.output, report::msda_pictures(), answer, context));
   return kExitDone;
 }
 

@@ -1,10 +1,11 @@
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/plan_report.hpp>
 #include <natten_sim/study/plan.hpp>
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
-#include "cli/output.hpp"
+#include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
@@ -25,16 +26,17 @@ int run_plan(const PlanFlags& flags, Reply& reply) {
   note_preset(flags.question.setting, context.catalog, Notes(flags.output));
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
+  AnswerBody body;
   if (flags.output.json) {
     report::Json result = report::plan_result(answer);
     report::add_closing(closing, result);
-    put_answer(flags.output, reply,
-               JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), std::move(result)));
+    body = JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), std::move(result));
   } else if (flags.output.csv) {
-    write_output(flags.output, report::plan_csv(answer));
+    body = report::plan_csv(answer);
   } else {
-    write_output(flags.output, report::plan_text(answer) + report::closing_text(closing));
+    body = report::plan_text(answer) + report::closing_text(closing);
   }
+  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::plan_pictures(), answer, context));
   return kExitDone;
 }
 
@@ -45,6 +47,7 @@ Command plan_command() {
   Options<PlanFlags> rows;
   rows.include(options_of<study::PlanQuestion>(), &PlanFlags::question);
   rows.include(catalog_rows(), &PlanFlags::files);
+  rows.include(picture_rows(report::plan_pictures()), &PlanFlags::output);
   rows.include(conclusion_rows(), &PlanFlags::output);
   rows.include(output_rows(), &PlanFlags::output);
   Command command{.name = "plan",

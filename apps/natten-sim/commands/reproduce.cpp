@@ -30,7 +30,6 @@ constexpr const char* kAllWorks = "all";
 struct ReproduceFlags {
   std::optional<std::string> work;    ///< none: the first one
   std::optional<std::string> figure;  ///< none: all of the work
-  std::optional<std::string> svg;     ///< none: no picture
   std::optional<std::string> pages;   ///< folder; none: no pages
   std::optional<std::string> html;    ///< none: no page
   bool markdown = false;
@@ -126,15 +125,15 @@ std::string effort_of(const std::vector<const PublishedWork*>& works) {
 }
 
 /// All figures of the rows in one picture.
-void draw_figures(const std::string& path, const std::vector<PublishedRow>& rows) {
+draw::Picture figures_picture(const std::string& path, const std::vector<PublishedRow>& rows) {
   std::vector<draw::Picture> pictures;
   for (const PublishedFigure& figure : report::published_figures(rows))
     if (!report::panels_of(figure).empty()) pictures.push_back(report::published_picture(figure));
-  if (pictures.empty()) throw InvalidParameter("--svg", path, "a figure with numbers to draw");
-  if (pictures.size() == 1) return write_picture(path, pictures.front());
+  if (pictures.empty()) throw InvalidParameter("--picture", path, "a figure with numbers to draw");
+  if (pictures.size() == 1) return pictures.front();
   if (path.ends_with(".vl.json"))
-    throw InvalidParameter("--svg", path, "one figure, by --figure NAME; --pages DIR writes all specifications");
-  write_picture(path, draw::beside(pictures, pictures.size() > 3 ? 2 : 1));
+    throw InvalidParameter("--picture", path, "one figure, by --figure NAME; --pages DIR writes all specifications");
+  return draw::beside(pictures, pictures.size() > 3 ? 2 : 1);
 }
 
 void write_pages(const std::string& folder, const std::vector<PublishedRow>& rows) {
@@ -158,10 +157,11 @@ int run_reproduce(const ReproduceFlags& flags, Reply& reply) {
   ProgressBar bar("reproducing", flags.output.quiet, effort_of(works));
   std::vector<PublishedRow> rows = rows_of(works, make_context(flags.files), bar);
   if (flags.figure) rows = validate::rows_of_figure(rows, *flags.figure);
-  if (flags.svg) draw_figures(*flags.svg, rows);
+  std::optional<draw::Picture> picture;
+  if (flags.output.picture) picture = figures_picture(*flags.output.picture, rows);
   if (flags.pages) write_pages(*flags.pages, rows);
   if (flags.html) write_file(*flags.html, report::published_html(report::published_figures(rows)));
-  put_answer(flags.output, reply, render(flags, name, rows));
+  put_answer(flags.output, reply, render(flags, name, rows), picture);
   return report::count_outside(rows) == 0 ? kExitDone : kExitOutOfTolerance;
 }
 
@@ -178,10 +178,7 @@ Options<ReproduceFlags> reproduce_rows() {
            {.value = "NAME",
             .help = "Only this figure or table, as '4.5' or 'table 4.2'",
             .suggestions = figure_names});
-  rows.add("--svg", &ReproduceFlags::svg,
-           {.value = "FILE",
-            .help = "Draw each figure: published, ours and what was measured here",
-            .echo = Echo::kNever});
+  rows.include(picture_rows("each figure: published, ours and what was measured here"), &ReproduceFlags::output);
   rows.add("--html", &ReproduceFlags::html,
            {.value = "FILE",
             .help = "Write one self-contained page with interactive charts",
@@ -208,10 +205,10 @@ Command reproduce_command() {
                   .position = 80,
                   .summary = "Recompute published figures and print the deviation of each"};
   command.group = kMeasuredCommands;
-  command.examples = {"natten-sim reproduce gna", "natten-sim reproduce gna --figure 4.5 --svg figure.svg",
+  command.examples = {"natten-sim reproduce gna", "natten-sim reproduce gna --figure 4.5 --picture figure.pdf",
                       "natten-sim reproduce all --csv --output published.csv"};
   command.exit_codes = "0 all within tolerance (or a documented deviation), 1 internal error, 2 bad input, 3 out of tolerance.";
-  bind(command, reproduce_rows().essentials({"figure", "svg", "csv", "json"}), run_reproduce);
+  bind(command, reproduce_rows().essentials({"figure", "picture", "csv", "json"}), run_reproduce);
   command.positional_choices = joined(work_names(), " ");
   return command;
 }

@@ -18,14 +18,14 @@ using report::ReusePicture;
 using study::CapacitySource;
 using study::ReuseAnswer;
 
-/// What --svg draws and whose rows --csv prints; none: the rows of the answer.
+/// What --picture draws and whose rows --csv prints; none: the rows of the answer.
 const ReusePicture* chosen_picture(const ReuseFlags& flags) {
   const bool sweep = flags.parts.sweep.has_value();
-  if (!flags.picture)
-    return sweep || (flags.svg && !flags.output.csv) ? &report::default_reuse_picture(sweep) : nullptr;
-  const ReusePicture& picture = report::reuse_picture(*flags.picture);
-  if (!flags.svg && !flags.output.csv)
-    throw Missing("--picture", "--svg or --csv");
+  if (!flags.output.picture_kind)
+    return sweep || (flags.output.picture && !flags.output.csv) ? &report::default_reuse_picture(sweep) : nullptr;
+  const ReusePicture& picture = report::reuse_picture(*flags.output.picture_kind);
+  if (!flags.output.picture && !flags.output.csv)
+    throw Missing("--picture-kind", "--picture or --csv");
   if (picture.of_sweep == sweep) return &picture;
   std::vector<std::string> fitting;
   for (const ReusePicture* each : report::reuse_pictures()) {
@@ -35,9 +35,9 @@ const ReusePicture* chosen_picture(const ReuseFlags& flags) {
                          joined(fitting, " or ") + (sweep ? ", with --sweep" : ", without --sweep"));
 }
 
-/// Beside the rows of the answer, --svg draws the default.
+/// Beside the rows of the answer, --picture draws the default.
 const ReusePicture* drawn_picture(const ReuseFlags& flags, const ReusePicture* picture) {
-  if (!flags.svg || picture != nullptr) return picture;
+  if (!flags.output.picture || picture != nullptr) return picture;
   return &report::default_reuse_picture(flags.parts.sweep.has_value());
 }
 
@@ -48,7 +48,7 @@ study::ReuseDetails details_of(const ReuseFlags& flags, const ReusePicture* pict
   if (const ReusePicture* drawn = drawn_picture(flags, picture)) details = drawn->details;
   details.mean_distance = details.mean_distance || !table;
   details.histogram = details.histogram || flags.output.json;
-  details.first_noncompulsory_seqlen = !table || flags.svg;
+  details.first_noncompulsory_seqlen = !table || flags.output.picture;
   return details;
 }
 
@@ -96,8 +96,6 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
   }
   study::Context context = make_context(flags.files);
   study::ReuseQuestion question = study::question_of(flags.parts);
-  if (flags.svg && flags.svg == flags.output.output)
-    throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const ReusePicture* picture = chosen_picture(flags);
   question.details = details_of(flags, picture);
   if (answered_by_estimate(flags.output, reply, "reuse", reuse_input(question), study::estimate(question, context)))
@@ -108,14 +106,12 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
   bar.clear();
   ProgressBar concluding("asking how sure that is, and what reads less", flags.output.quiet);
   context.progress = concluding.callback();
-  draw::Picture drawn;
-  if (flags.svg) drawn = drawn_picture(flags, picture)->draw(answer);
+  std::optional<draw::Picture> drawn;
+  if (flags.output.picture) drawn = drawn_picture(flags, picture)->draw(answer);
   AnswerBody body = render_reuse(flags, answer, picture, context);
   concluding.clear();
   say_capacity(answer, Notes(flags.output));
-  AnswerSink sink(flags.output, reply);
-  if (flags.svg) write_picture(*flags.svg, drawn);
-  sink.put(std::move(body));
+  put_answer(flags.output, reply, std::move(body), drawn);
   return kExitDone;
 }
 
@@ -132,7 +128,7 @@ Command reuse_command() {
                       "natten-sim reuse --kernel fa2 -i 196608 -d 128 --causal --device h200 --fidelity timed",
                       "natten-sim reuse --stream-bytes 67108864 --passes 8 --device h200 --order sawtooth"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
-  bind(command, reuse_rows().essentials({"seqlen", "dim", "heads", "causal", "tile", "kernel", "device", "order", "compare", "fidelity", "svg", "json"}), run_reuse);
+  bind(command, reuse_rows().essentials({"seqlen", "dim", "heads", "causal", "tile", "kernel", "device", "order", "compare", "fidelity", "picture", "json"}), run_reuse);
   return command;
 }
 

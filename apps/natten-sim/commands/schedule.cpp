@@ -46,7 +46,7 @@ void refuse_with_all(const ScheduleFlags& flags) {
         std::pair{"emit-binary", flags.emit_binary.has_value()},
         std::pair{"checkpoint", flags.checkpoint.has_value()},
         std::pair{"critical-path", flags.critical_path}, std::pair{"ascii", flags.ascii},
-        std::pair{"svg", flags.svg.has_value()}, std::pair{"perfetto", flags.perfetto.has_value()}}) {
+        std::pair{"picture", flags.output.picture.has_value()}, std::pair{"perfetto", flags.perfetto.has_value()}}) {
     if (given) {
       throw InvalidParameter(std::string("--") + name, "given with --algorithm all",
                              "one algorithm, as --algorithm best");
@@ -57,7 +57,7 @@ void refuse_with_all(const ScheduleFlags& flags) {
 /// The one file that each of these options writes must be its own.
 void refuse_shared_files(const ScheduleFlags& flags) {
   const std::vector<std::pair<std::string, std::optional<std::string>>> files = {
-      {"output", flags.output.output},    {"svg", flags.svg},
+      {"output", flags.output.output},    {"picture", flags.output.picture},
       {"perfetto", flags.perfetto},       {"emit-table", flags.emit_table},
       {"emit-header", flags.emit_header}, {"emit-binary", flags.emit_binary},
       {"checkpoint", flags.checkpoint}};
@@ -131,7 +131,7 @@ std::string trace_of(const ScheduleFlags& flags, const FinishedSchedule& finishe
 /// What no file could show is refused before it is computed.
 void require_shown(const ScheduleFlags& flags, const BackwardProblem& problem) {
   if constexpr (!kJsonAlone) {
-    if (flags.svg) report::require_drawable(problem);
+    if (flags.output.picture) report::require_drawable(problem);
     if (flags.perfetto) report::require_traceable(problem);
   }
 }
@@ -151,15 +151,15 @@ void write_files(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer&
   const FinishedSchedule* run = recorded ? &*recorded : nullptr;
   draw::Picture picture;
   const std::string mask = flags.table ? "of the table" : mask_text(asked.mask);
-  if (flags.svg) picture = report::schedule_picture(name, finished, answer, mask, run);
+  if (flags.output.picture) picture = report::schedule_picture(name, finished, answer, mask, run);
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
   const std::string trace = flags.perfetto ? trace_of(flags, finished, run) : "";
-  const bool printed = flags.svg == "-";
-  const std::string drawn = flags.svg ? picture_bytes(*flags.svg, picture) : "";
+  const bool printed = flags.output.picture == "-";
+  const std::string drawn = flags.output.picture ? picture_bytes(*flags.output.picture, picture) : "";
   write_all(flags, reply, std::move(body),
-            {{printed ? std::nullopt : flags.svg, drawn},
+            {{printed ? std::nullopt : flags.output.picture, drawn},
              {flags.perfetto, trace},
              {flags.emit_table, table},
              {flags.emit_header, header},
@@ -290,23 +290,23 @@ AnswerBody kernel_body(const ScheduleFlags& flags, const study::KernelScheduleAn
 void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
   const study::KernelScheduleQuestion question = study::kernel_question_of(flags.parts);
   const study::KernelScheduleAnswer answer = study::kernel_schedule(question, context);
-  if (!flags.svg && !flags.perfetto && !flags.emit_table)
+  if (!flags.output.picture && !flags.perfetto && !flags.emit_table)
     return write_all(flags, reply, kernel_body(flags, answer), {});
   study::ScheduleQuestion run = study::deterministic_run(question, answer);
   run.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
-  run.detail = {.times = flags.svg || flags.perfetto, .critical_path = flags.svg.has_value()};
+  run.detail = {.times = flags.output.picture || flags.perfetto, .critical_path = flags.output.picture.has_value()};
   const ScheduleAnswer planned = study::schedule(run, context);
   const std::string name = answer.kernel.name + ", " + planned.results.front().name;
   const FinishedSchedule& finished = study::require_finished(planned.results.front());
   draw::Picture picture;
-  if (flags.svg) picture = report::schedule_picture(name, finished, planned, mask_text(question.mask));
-  const bool printed = flags.svg == "-";
-  const std::string drawn = flags.svg ? picture_bytes(*flags.svg, picture) : "";
+  if (flags.output.picture) picture = report::schedule_picture(name, finished, planned, mask_text(question.mask));
+  const bool printed = flags.output.picture == "-";
+  const std::string drawn = flags.output.picture ? picture_bytes(*flags.output.picture, picture) : "";
   const std::string trace = flags.perfetto ? trace_of(flags, finished, nullptr) : "";
   const std::string table =
       flags.emit_table ? to_json(study::table_of(planned.results.front().name, finished)) : "";
   write_all(flags, reply, kernel_body(flags, answer),
-            {{printed ? std::nullopt : flags.svg, drawn}, {flags.perfetto, trace}, {flags.emit_table, table}},
+            {{printed ? std::nullopt : flags.output.picture, drawn}, {flags.perfetto, trace}, {flags.emit_table, table}},
             printed ? picture.svg : "");
 }
 
@@ -314,8 +314,8 @@ int run_schedule(const ScheduleFlags& given, Reply& reply) {
   ScheduleFlags flags = given;
   refuse_shared_files(flags);
   if (flags.recorded_run && !flags.table) throw Missing("--recorded-run", "--table");
-  if (flags.recorded_run && !flags.svg && !flags.perfetto)
-    throw Missing("--recorded-run", "--svg or --perfetto");
+  if (flags.recorded_run && !flags.output.picture && !flags.perfetto)
+    throw Missing("--recorded-run", "--picture or --perfetto");
   if (flags.output.estimate && (flags.table || flags.parts.kernel))
     throw Conflict(mention("estimate"), mention(flags.table ? "table" : "kernel"));
   study::Context context = make_context(flags.files);
@@ -356,7 +356,7 @@ Command schedule_command() {
       "Masks: causal and window align the ends of both sequences (bottom-right).\nAlgorithms:\n" + algorithm_list();
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
   command.input_schema = schedule_input_schema;
-  bind(command, schedule_rows().essentials({"q-tiles", "seqlen-q", "heads", "device", "mask", "algorithm", "kernel", "compute", "reduce", "svg", "json"}), run_schedule);
+  bind(command, schedule_rows().essentials({"q-tiles", "seqlen-q", "heads", "device", "mask", "algorithm", "kernel", "compute", "reduce", "picture", "json"}), run_schedule);
   return command;
 }
 

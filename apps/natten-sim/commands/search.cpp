@@ -9,7 +9,7 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
-#include <natten_sim/report/search_picture.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/search.hpp>
@@ -40,7 +40,6 @@ struct SearchFlags {
   bool with_input = false;           ///< in the answers of a batch
   std::vector<std::string> columns;  ///< that these are reduced to; empty: whole answers
   std::optional<report::EmitKind> emit;
-  std::optional<std::string> svg;
   std::optional<unsigned> threads;  ///< none: all cores
   bool timing = false;
   OutputFlags output;
@@ -59,7 +58,7 @@ Options<SearchFlags> search_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"csv"}}});
+            .rules_out = {{"csv", "picture"}}});
   rows.add("--with-input", &SearchFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -77,11 +76,6 @@ Options<SearchFlags> search_rows() {
                "script, tables for its BlockMask, or the call as JSON",
        .echo = Echo::kNever,
        .excludes = {"csv", "batch"}});
-  rows.add("--svg", &SearchFlags::svg,
-           {.value = "FILE",
-            .help = "Draw the time of the candidates, or of a whole {pareto} front, over the pairs that attend",
-            .echo = Echo::kNever,
-            .excludes = {"batch"}});
   rows.add("--threads", &SearchFlags::threads,
            {.value = "N",
             .help = "Threads; the output is the same for any number [all cores]",
@@ -90,6 +84,7 @@ Options<SearchFlags> search_rows() {
   rows.add("--timing", &SearchFlags::timing,
            {.help = "Print the time taken on stderr", .echo = Echo::kNever});
   rows.group("Many problems, calls and threads");
+  rows.include(picture_rows(report::search_pictures()), &SearchFlags::output);
   rows.include(conclusion_rows(), &SearchFlags::output);
   return rows.include(output_rows(), &SearchFlags::output);
 }
@@ -204,8 +199,6 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   if (flags.emit && devices.size() > 1)
     throw InvalidParameter("emit", std::to_string(devices.size()) + " devices", "one device",
                            devices.front());
-  if (flags.svg && flags.svg == flags.output.output)
-    throw InvalidParameter("svg", *flags.svg, "another file than --output");
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();
@@ -213,15 +206,12 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   bar.clear();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   AnswerBody body = render(flags, answers, context);
-  draw::Picture picture;
-  if (flags.svg) picture = report::search_picture(answers);
+  const std::optional<draw::Picture> picture = drawn(flags.output, report::search_pictures(), answers, context);
   note_preset(flags.asked.question.setting, context.catalog, notes);
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
-  AnswerSink sink(flags.output, reply);  // before the picture: may be refused
-  if (flags.svg) write_picture(*flags.svg, picture);
-  sink.put(std::move(body));
+  put_answer(flags.output, reply, std::move(body), picture);
   return kExitDone;
 }
 

@@ -36,8 +36,8 @@ struct SweepFlags {
   std::vector<std::string> journal;
   bool jsonl = false;
   std::vector<std::string> columns;  ///< of the table; empty: all
-  std::optional<std::string> svg;
-  SweepPicture picture;
+  std::optional<std::string> picture;
+  SweepPicture axes;
   std::optional<std::string> output;
   bool quiet = false;
   LimitFlags limits;
@@ -141,7 +141,7 @@ void require_columns(const Command& command, const SweepGrid& grid, const SweepF
   for (const SweptOption& option : grid.options()) columns.add(column_of(option.name));
   for (const std::string& column : flags.columns) columns.require("columns", column);
   for (const auto& [parameter, given] :
-       {std::pair{"x", flags.picture.x}, std::pair{"y", flags.picture.y}, std::pair{"by", flags.picture.by}}) {
+       {std::pair{"x", flags.axes.x}, std::pair{"y", flags.axes.y}, std::pair{"by", flags.axes.by}}) {
     if (given) columns.require(parameter, *given);
   }
 }
@@ -179,12 +179,12 @@ int run_sweep(SweepFlags flags) {
   const std::string table = flags.jsonl ? json_lines(journal) : sweep_csv(grid, rows, flags.columns);
   std::string sentence;
   try {
-    if (flags.svg) {
+    if (flags.picture) {
       std::string title = "natten-sim";
       for (const std::string& word : flags.subcommand) title += " " + word;
-      write_picture(*flags.svg, sweep_picture(title, grid, rows, flags.picture));
+      write_picture(*flags.picture, sweep_picture(title, grid, rows, flags.axes));
     }
-    if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.picture.y);
+    if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.axes.y);
   } catch (const Error&) {
     write_output({.output = flags.output}, table);  // not lost for a column without numbers
     throw;
@@ -217,18 +217,17 @@ Options<SweepFlags> sweep_options() {
            {.value = "NAME",
             .help = "Columns of the table after those that are swept, such as visited_tiles [all]",
             .excludes = {"jsonl"}});
-  rows.add("--svg", &F::svg,
-           {.value = "FILE",
-            .help = "Also draw --y over --x, a line for each value of --by",
-            .needs = {"y"}});
+  About picture = about_picture("--y over --x, a line for each value of --by");
+  picture.needs = {"y"};
+  rows.add("--picture", &F::picture, picture);
   rows.add(
-      "--x", within(&F::picture, &SweepPicture::x),
-      {.value = "COLUMN", .help = "With --svg [the first option]", .needs = {"svg"}});
-  rows.add("--y", within(&F::picture, &SweepPicture::y),
-           {.value = "COLUMN", .help = "Column that the closing sentence is about, and that --svg draws"});
+      "--x", within(&F::axes, &SweepPicture::x),
+      {.value = "COLUMN", .help = "With --picture [the first option]", .needs = {"picture"}});
+  rows.add("--y", within(&F::axes, &SweepPicture::y),
+           {.value = "COLUMN", .help = "Column that the closing sentence is about, and that --picture draws"});
   rows.add(
-      "--by", within(&F::picture, &SweepPicture::by),
-      {.value = "COLUMN", .help = "With --svg [the second option]", .needs = {"svg"}});
+      "--by", within(&F::axes, &SweepPicture::by),
+      {.value = "COLUMN", .help = "With --picture [the second option]", .needs = {"picture"}});
   rows.add("--output", &F::output,
            {.value = "FILE", .help = "Write to FILE instead of stdout (complete or not at all)"});
   rows.add("--quiet", &F::quiet, {.help = "No notes and no progress on stderr"});
@@ -244,7 +243,7 @@ Command sweep_command() {
                   .position = 65,
                   .summary = "Ask a subcommand for many values of its options: one table, one plot"};
   command.group = kManyCommands;
-  command.examples = {"natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 --fidelity lru --svg misses.svg --y miss_sectors",
+  command.examples = {"natten-sim sweep reuse --over seqlen=16384:262144:x2 order=cyclic,sawtooth -d 64 --device h200 --fidelity lru --picture misses.pdf --y miss_sectors",
                       "natten-sim sweep count --preset hunyuan-video --over window=18x24x24,30x24x24 stride=1x1x1,2x2x2,4x4x4",
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --shard 1/4 --journal 1.jsonl",
                       "natten-sim sweep schedule --over heads=1:16:1 --q-tiles 32 --algorithm spt --journal 1.jsonl 2.jsonl"};
@@ -254,7 +253,7 @@ Command sweep_command() {
       "A journal lets a sweep that was stopped go on. With the journals of all shards it is a merge.\n"
       "The closing sentence goes to stderr, beside the table.";
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or every point refused.";
-  bind(command, sweep_options().essentials({"over", "jobs", "journal", "shard", "jsonl", "svg", "y", "output"}), run_sweep);
+  bind(command, sweep_options().essentials({"over", "jobs", "journal", "shard", "jsonl", "picture", "y", "output"}), run_sweep);
   command.passes_on = true;
   return command;
 }

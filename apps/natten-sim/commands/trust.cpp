@@ -24,7 +24,6 @@ struct TrustFlags {
   std::optional<std::string> device;    ///< none: all
   std::optional<std::string> recorded;  ///< folder; none: the stored answers
   bool answers = false;
-  std::optional<std::string> svg;  ///< none: no picture
   OutputFlags output;
 };
 
@@ -48,7 +47,7 @@ Options<TrustFlags> trust_options() {
   rows.add("--recorded", &F::recorded,
            {.value = "DIR", .help = "Judge the recordings in DIR by today's models (minutes), instead of the stored answers about data/recordings"});
   rows.group("Which answers");
-  rows.add("--svg", &F::svg, {.value = "FILE", .help = "Draw intervals beside what was measured, a line for each regime", .echo = Echo::kNever});
+  rows.include(picture_rows("intervals beside what was measured, a line for each regime"), &F::output);
   return rows.include(output_rows(), &F::output);
 }
 
@@ -93,8 +92,9 @@ int run_trust(const TrustFlags& flags, Reply& reply) {
   if (answers.empty())
     throw InvalidParameter("regime", flags.regimes.empty() ? "of this kind and device" : joined(flags.regimes),
                            "what natten-sim trust lists");
-  if (flags.svg) write_picture(*flags.svg, report::trust_picture(answers));
-  put_answer(flags.output, reply, render(flags, answers));
+  std::optional<draw::Picture> picture;
+  if (flags.output.picture) picture = report::trust_picture(answers);
+  put_answer(flags.output, reply, render(flags, answers), picture);
   return kExitDone;
 }
 

@@ -121,9 +121,9 @@ int run_view(Job& job) {
   const report::ViewKind& kind = report::view_kind(name);
   const std::optional<report::ValidationView> view = kind.make(recorded_data(job, *job.flags.recorded));
   if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);
-  if (job.flags.svg) {
-    if (!view->picture) throw InvalidParameter("svg", name, view_names(", ", true));
-    write_picture(*job.flags.svg, *view->picture);
+  if (const auto& path = job.flags.output.picture) {
+    if (!view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
+    write_picture(*path, *view->picture);
   }
   print(
       job,
@@ -323,7 +323,7 @@ const std::vector<Mode>& modes() {
        {"profile-device", "gpu", "out", "resume", "recorded"},
        run_profile_device},
       {"list", "--list", {"suite", "list"}, run_list},
-      {"view", "--view", {"suite", "recorded", "view", "svg"}, run_view},
+      {"view", "--view", {"suite", "recorded", "view", "picture"}, run_view},
       {"recorded",
        "--recorded",
        {"suite", "recorded", "fidelity", "rows", "report", kNoConclusion},
@@ -389,7 +389,7 @@ Command validate_command() {
                       "natten-sim validate --check-only",
                       "natten-sim validate --profile-device my-gpu.json --out recordings",
                       "natten-sim validate --sass",
-                      "natten-sim validate --recorded data/recordings --view heat-map --svg heat-map.svg",
+                      "natten-sim validate --recorded data/recordings --view heat-map --picture heat-map.pdf",
                       "natten-sim validate --ncu-csv profile.csv --ncu-kernel flash_fwd --point tokens=65536 head_dim=128 q_tile=128 kv_tile=64 ctas_per_sm=2 schedule=grid order=descending"};
   command.exit_codes = "0 done, 1 the GPU failed (recordings keep what was measured), 2 bad input, 3 a new miss past tolerance or a wrong kernel, 4 no GPU, or no counters (times are recorded then).";
   return command;

@@ -13,17 +13,15 @@ namespace {
 
 constexpr double kBarRow = 24, kTextSize = 12;
 
-std::string note_of(const Bar& bar, Unit unit) {
-  return bar.note.empty() ? number_text(bar.value, unit) : bar.note;
-}
-
 /// The axis of the values; a logarithmic one starts below the smallest.
-Axis axis_of(const BarChart& chart, double left, double right) {
+Axis axis_of(const BarChart& chart, const std::vector<PlacedBar>& bars, double left, double right) {
   AxisSpec spec = chart.value;
   Range range;
   for (const Bar& bar : chart.bars) {
     if (!std::isfinite(bar.value)) throw std::invalid_argument("a bar that is not finite: " + bar.label);
-    if (can_show(spec.scale, bar.value)) range.include(bar.value);
+  }
+  for (const PlacedBar& bar : bars) {
+    if (can_show(spec.scale, bar.to)) range.include(bar.to);
   }
   if (spec.scale == Scale::kLinear) {
     spec.from_zero = true;
@@ -42,21 +40,36 @@ void draw_grid(Document& document, const Axis& axis, double top, double bottom) 
   }
 }
 
-void draw_bar(Document& document, const BarChart& chart, const Bar& bar, const Axis& axis, double labels,
-              double y) {
-  const double zero = axis.clamped(0), end = axis.clamped(bar.value);
+void draw_bar(Document& document, const BarChart& chart, const Bar& bar, const PlacedBar& placed, const Axis& axis,
+              double labels, double y) {
+  const double zero = axis.clamped(placed.from), end = axis.clamped(placed.to);
   const bool shown = can_show(chart.value.scale, bar.value) && bar.value != 0;
   if (shown) {
     document.rect({std::min(zero, end), y + 4, std::max(std::abs(end - zero), 1.0), kBarRow - 8},
-                  {.fill = Paint::category(bar.category)}, bar.label + ": " + note_of(bar, chart.value.unit));
+                  {.fill = Paint::category(bar.category)},
+                  bar.label + ": " + (chart.stacked ? number_text(bar.value, chart.value.unit) : placed.note));
   }
+  if (placed.note.empty()) return;
   document.text(labels - 8, y + kBarRow / 2 + 4, shortened(bar.label, labels - kMargin - 8, kTextSize),
                 {.anchor = Anchor::kEnd});
-  document.text(std::max(zero, end) + 6, y + kBarRow / 2 + 4, note_of(bar, chart.value.unit),
+  document.text(std::max(zero, end) + 6, y + kBarRow / 2 + 4, placed.note,
                 {.paint = Paint::role(Role::kMutedText), .halo = true});
 }
 
 }  // namespace
+
+std::vector<PlacedBar> placed_bars(const BarChart& chart) {
+  std::vector<PlacedBar> placed;
+  for (std::size_t i = 0; i < chart.bars.size(); ++i) {
+    const Bar& bar = chart.bars[i];
+    const auto same = [&](std::size_t other) { return chart.stacked && chart.bars[other].label == bar.label; };
+    const bool continues = i > 0 && same(i - 1), goes_on = i + 1 < chart.bars.size() && same(i + 1);
+    const double from = continues ? placed.back().to : 0;
+    const std::string note = bar.note.empty() ? number_text(from + bar.value, chart.value.unit) : bar.note;
+    placed.push_back({from, from + bar.value, goes_on ? "" : note, continues});
+  }
+  return placed;
+}
 
 Picture render(const BarChart& chart) {
   require_at_most("bars", static_cast<std::int64_t>(chart.bars.size()), kMaxBars);
@@ -69,19 +82,19 @@ Picture render(const BarChart& chart) {
   const double head = draw_heading(document, chart.heading, kMargin, inner);
   const double top = draw_legend(document, legend, kMargin, head, inner);
   double labels = 40, notes = 20;
-  for (const Bar& bar : chart.bars) {
-    labels = std::max(labels, text_width(bar.label, kTextSize));
-    notes = std::max(notes, text_width(note_of(bar, chart.value.unit), kTextSize));
-  }
+  const std::vector<PlacedBar> placed = placed_bars(chart);
+  for (const Bar& bar : chart.bars) labels = std::max(labels, text_width(bar.label, kTextSize));
+  for (const PlacedBar& bar : placed) notes = std::max(notes, text_width(bar.note, kTextSize));
+  const auto lines = std::count_if(placed.begin(), placed.end(), [](const PlacedBar& bar) { return !bar.continues; });
   const double left = kMargin + std::min(labels, 0.35 * inner) + 8;
   const double right = chart.width - kMargin - std::min(notes, 0.3 * inner) - 10;
-  const double bottom = top + kBarRow * static_cast<double>(std::max<std::size_t>(chart.bars.size(), 1));
-  const Axis axis = axis_of(chart, left, right);
+  const double bottom = top + kBarRow * static_cast<double>(std::max<std::ptrdiff_t>(lines, 1));
+  const Axis axis = axis_of(chart, placed, left, right);
   draw_grid(document, axis, top, bottom);
-  double y = top;
-  for (const Bar& bar : chart.bars) {
-    draw_bar(document, chart, bar, axis, left, y);
-    y += kBarRow;
+  double y = top - kBarRow;
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    if (!placed[i].continues) y += kBarRow;
+    draw_bar(document, chart, chart.bars[i], placed[i], axis, left, y);
   }
   const double zero = axis.clamped(0);
   document.line(zero, top, zero, bottom, {.stroke = Paint::role(Role::kAxis)});

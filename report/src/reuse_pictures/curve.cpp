@@ -49,7 +49,7 @@ ReusePicture curve_picture();
 ReusePicture curve_picture() {
   return {.name = "curve",
           .position = 20,
-          .what = "of misses over capacities",
+          .what = "misses over capacities",
           .details = {.curve = true},
           .draw = draw_curve,
           .csv = reuse_curve_csv};

@@ -38,7 +38,7 @@ ReusePicture histogram_picture();
 ReusePicture histogram_picture() {
   return {.name = "histogram",
           .position = 10,
-          .what = "of stack distances",
+          .what = "sectors by their stack distance",
           .details = {.histogram = true},
           .draw = draw_histogram,
           .csv = reuse_histogram_csv};

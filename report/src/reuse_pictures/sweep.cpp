@@ -49,7 +49,7 @@ draw::Picture draw_sweep(const ReuseAnswer& answer) {
 ReusePicture sweep_picture();
 ReusePicture sweep_picture() {
   return {
-      .name = "sweep", .position = 30, .what = "of misses over lengths", .of_sweep = true, .draw = draw_sweep};
+      .name = "sweep", .position = 30, .what = "misses over lengths", .of_sweep = true, .draw = draw_sweep};
 }
 
 }  // namespace natten_sim::report::pictures

@@ -97,16 +97,18 @@ Json chart_of(const draw::BarChart& chart) {
   draw::Range range;
   double labels = 0, notes = 0;
   Json values = Json::array();
-  for (const draw::Bar& bar : chart.bars) {
-    const std::string note = bar.note.empty() ? draw::number_text(bar.value, spec.unit) : bar.note;
+  const std::vector<draw::PlacedBar> placed = draw::placed_bars(chart);
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    const draw::Bar& bar = chart.bars[i];
     labels = std::max(labels, draw::text_width(bar.label, kLabelSize));
-    notes = std::max(notes, draw::text_width(note, kLabelSize));
-    const bool shown = draw::can_show(spec.scale, bar.value);
-    if (shown) range.include(bar.value);
+    notes = std::max(notes, draw::text_width(placed[i].note, kLabelSize));
+    const bool shown = draw::can_show(spec.scale, placed[i].to);
+    if (shown) range.include(placed[i].to);
     values.push_back({{"item", bar.label},
-                      {"length", shown ? Json(bar.value) : Json()},
-                      {"note", note},
+                      {"length", shown ? Json(placed[i].to) : Json()},
+                      {"note", placed[i].note},
                       {"category", bar.category % draw::kCategories}});
+    if (chart.stacked) values.back()["from"] = placed[i].from;
   }
   if (spec.scale == Scale::kLinear) spec.from_zero = true;
   if (spec.scale == Scale::kLog && !range.empty() && !spec.from) spec.from = range.low / 2;
@@ -121,7 +123,7 @@ Json chart_of(const draw::BarChart& chart) {
   }
   Json bar = {{"mark", {{"type", "bar"}, {"height", kBarRow - 8}}},
               {"encoding",
-               {{"x2", {{"datum", base}}},
+               {{"x2", chart.stacked ? Json{{"field", "from"}} : Json{{"datum", base}}},
                 {"color",
                  {{"field", "category"},
                   {"type", "ordinal"},

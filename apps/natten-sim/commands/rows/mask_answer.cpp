@@ -2,8 +2,10 @@
 
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/mask_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 
 #include "cli/described.hpp"
+#include "cli/picture_file.hpp"
 #include "commands/rows/mask_values.hpp"
 
 namespace natten_sim::cli {
@@ -13,16 +15,17 @@ int answer_mask(const study::MaskQuestion& question, const study::Context& conte
   const study::MaskAnswer answer = study::count_mask(question, context);
   std::optional<report::Closing> closing;
   if (output.conclusion) closing = report::closing_of(answer);
+  AnswerBody body;
   if (output.json) {
     report::Json result = report::mask_result(answer);
     report::add_closing(closing, result);
-    put_answer(output, reply,
-               JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result)));
+    body = JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result));
   } else if (output.csv) {
-    write_output(output, report::mask_csv(answer));
+    body = report::mask_csv(answer);
   } else {
-    write_output(output, report::mask_report(answer) + report::closing_text(closing));
+    body = report::mask_report(answer) + report::closing_text(closing);
   }
+  put_answer(output, reply, std::move(body), drawn(output, report::mask_pictures(), answer, context));
   return kExitDone;
 }
 

@@ -13,7 +13,7 @@ Options<ReuseFlags> reuse_rows() {
   Options<ReuseFlags> rows;
   rows.include(options_of<ReuseParts>(), &ReuseFlags::parts);
   rows.include(device_file_rows(), &ReuseFlags::files);
-  rows.include(reuse_picture_rows());
+  rows.include(reuse_picture_rows(), &ReuseFlags::output);
   RuledOut others{{"csv"}};
   for (const auto& row : rows.rows()) {
     if (row.spec.flags.empty()) continue;

@@ -47,14 +47,12 @@ struct ReuseFlags {
   study::ReuseParts parts;
   CatalogFiles files;
   bool predictions = false;
-  std::optional<std::string> svg;
-  std::optional<std::string> picture;
   OutputFlags output;
 };
 
 [[nodiscard]] Options<ReuseFlags> reuse_rows();
-/// --svg and --picture.
-[[nodiscard]] Options<ReuseFlags> reuse_picture_rows();
+/// --picture and --picture-kind, which chooses the rows of --csv too.
+[[nodiscard]] Options<OutputFlags> reuse_picture_rows();
 
 /// `input`: the question with all defaults, by the rows of its flags.
 [[nodiscard]] Json reuse_input(const study::ReuseQuestion& question);

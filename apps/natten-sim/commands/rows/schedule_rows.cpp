@@ -4,6 +4,7 @@
 
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
+#include "cli/picture_file.hpp"
 #include "commands/rows/schedule_values.hpp"
 
 namespace natten_sim::cli {
@@ -41,8 +42,7 @@ Options<Flags> file_rows() {
   rows.add("--critical-path", &Flags::critical_path, {.help = "Add the critical path"});
   rows.add("--ascii", &Flags::ascii,
            {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});
-  rows.add("--svg", &Flags::svg,
-           {.value = "FILE", .help = "Draw a Gantt chart: heads coloured, the critical path outlined"});
+  rows.include(picture_rows("a Gantt chart: heads coloured, the critical path outlined"), &Flags::output);
   rows.add(
       "--perfetto", &Flags::perfetto,
       {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker; at most 2^21 tasks"});
@@ -53,8 +53,8 @@ Options<Flags> file_rows() {
 }
 
 void put_detail(const Flags& flags, study::ScheduleDetail& detail) {
-  detail.times = flags.svg || flags.ascii || flags.perfetto;
-  detail.critical_path = flags.critical_path || flags.svg;
+  detail.times = flags.output.picture || flags.ascii || flags.perfetto;
+  detail.critical_path = flags.critical_path || flags.output.picture;
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace natten_sim::cli {
 /// The flags of `schedule`.
 struct ScheduleFlags {
   study::ScheduleParts parts;
-  std::optional<std::string> table, recorded_run, emit_table, emit_header, emit_binary, svg, perfetto,
+  std::optional<std::string> table, recorded_run, emit_table, emit_header, emit_binary, perfetto,
       checkpoint;
   bool critical_path = false, ascii = false;
   CatalogFiles files;

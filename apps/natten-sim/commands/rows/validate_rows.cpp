@@ -4,6 +4,8 @@
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
+#include "cli/picture_file.hpp"
+
 namespace natten_sim::cli {
 
 using namespace natten_sim::validate;
@@ -116,10 +118,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add("--rows", &F::rows, {.help = "Print every comparison, not only groups and misses"});
   rows.add("--seed", &F::seed,
            {.value = "N", .help = "With --check-only: their seed [from the clock]", .range = {0, INT64_MAX}});
-  rows.add("--svg", &F::svg,
-           {.value = "FILE",
-            .help = "With --view: also draw it (" + view_names(", ", true) + ")",
-            .echo = Echo::kNever});
+  rows.include(picture_rows("the --view (" + view_names(", ", true) + ")"), &F::output);
   rows.add(
       "--report", &F::report,
       {.value = "FILE", .help = "Also write an HTML report: one self-contained file", .echo = Echo::kNever});

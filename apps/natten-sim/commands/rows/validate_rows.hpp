@@ -36,7 +36,7 @@ struct ValidateFlags {
   std::optional<std::string> view;
   bool rows = false;
   std::optional<std::uint64_t> seed;  ///< none: from the clock
-  std::optional<std::string> svg, report;
+  std::optional<std::string> report;
   CatalogFiles files;
   OutputFlags output;
 };

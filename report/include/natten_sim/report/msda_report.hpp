@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/study/msda.hpp>
 
@@ -27,8 +26,5 @@ namespace natten_sim::report {
 
 /// A note that names the device whose constants are used, if the device has none of its own.
 [[nodiscard]] std::optional<std::string> borrowed_note(const study::MsdaAnswer& answer);
-
-/// The first pass under the device's roofline, an SVG document.
-[[nodiscard]] draw::Picture msda_roofline(const study::MsdaAnswer& answer);
 
 }  // namespace natten_sim::report

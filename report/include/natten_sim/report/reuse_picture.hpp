@@ -8,7 +8,7 @@
 
 namespace natten_sim::report {
 
-/// A picture of `reuse`: what `--svg` draws and `--csv` prints. It is one file:
+/// A picture of `reuse`: what `--picture` draws and `--csv` prints. It is one file:
 /// report/src/reuse_pictures/curve.cpp defines `ReusePicture pictures::curve_picture()`. Help and completion
 /// read the list. Code outside adds its own before main:
 ///

@@ -35,6 +35,7 @@ using Chart = std::variant<draw::BarChart, draw::CurvePlot, draw::DotPlot, draw:
 [[nodiscard]] draw::Picture picture_of(const draw::DotPlot& plot);
 [[nodiscard]] draw::Picture picture_of(const draw::HeatMap& map);
 [[nodiscard]] draw::Picture picture_of(const draw::Histogram& histogram);
+[[nodiscard]] draw::Picture picture_of(const draw::ScatterPlot& plot);
 /// As draw::beside. @throws std::invalid_argument without a chart or with fewer than one column.
 [[nodiscard]] draw::Picture picture_of(std::span<const Chart> charts, int columns,
                                        const draw::Heading& heading = {});

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/backward_schedule.hpp>
 #include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/core/wide_integer.hpp>
 #include <natten_sim/core/workload_bounds.hpp>
@@ -74,6 +75,9 @@ struct MaskAnswer {
 /// kernel that
 ///         takes no lists; UnknownName.
 [[nodiscard]] MaskAnswer count_mask(const MaskQuestion& question, const Context& context);
+
+/// The blocks of an answer's question: those of all its masks, one below the other. Cost: as count_mask, without times.
+[[nodiscard]] BlockMask mask_blocks(const MaskQuestion& question, const Catalog& catalog);
 
 struct CountQuestion;
 

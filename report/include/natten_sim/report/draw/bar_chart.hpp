@@ -29,11 +29,22 @@ struct BarChart {
   Heading heading;
   AxisSpec value;
   std::vector<Bar> bars;
+  /// On a linear axis: bars with the label of the one before continue it, and only the last has a note.
+  bool stacked = false;
   std::vector<std::string> categories;  ///< names for the legend; empty: no legend
   double width = 720;                   ///< of the picture, at least 360
 };
 
 inline constexpr std::size_t kMaxBars = 2'000;
+
+/// Where a bar lies on the axis, and what stands behind it.
+struct PlacedBar {
+  double from = 0, to = 0;
+  std::string note;         ///< empty: another bar continues this one
+  bool continues = false;  ///< the one before
+};
+/// One a bar. O(bars).
+[[nodiscard]] std::vector<PlacedBar> placed_bars(const BarChart& chart);
 
 /// O(bars). @throws LimitExceeded beyond kMaxBars; std::invalid_argument for a value that is not finite or a
 /// small width.

@@ -8,9 +8,12 @@
 
 namespace natten_sim::report {
 
-/// Pictures. `subject` is the second line of the title.
+/// Pictures of scattered additions, which `msda` has too. `subject` is the second line of the title.
 
-/// How many rows receive how many updates, on logarithmic axes.
+inline constexpr const char* kHistogramDraws = "how many rows receive how many updates";
+inline constexpr const char* kRemediesDraw = "the time with each remedy";
+
+/// A logarithmic axis of updates where a row has more than 64.
 [[nodiscard]] draw::Picture collision_picture(const CollisionCount& collisions, const std::string& subject);
 
 /// A bar a remedy, fastest first.
