@@ -16,7 +16,7 @@ file(GLOB sources CONFIGURE_DEPENDS ${program}/cli/*.cpp ${program}/commands/row
 list(FILTER sources EXCLUDE REGEX "/cli/(command|command_line|parse_invocation|config|help|completion|man_page)\\.cpp$")
 list(FILTER sources EXCLUDE REGEX "/rows/(validate_rows|search_values)\\.cpp$")
 list(FILTER sources EXCLUDE REGEX
-  "/report/src/(validation|published|catalog|calibrate|advise|plan|msda|search|kernel|device|document|natten|emit|block|html|(tile|schedule|scatter)_picture)[a-z_]*\\.cpp$")
+  "/report/src/(validation|published|catalog|calibrate|advise|plan|msda|search|kernel|device|document|natten|emit|block|html|(tile|schedule|scatter|mask|explain)_picture)[a-z_]*\\.cpp$")
 
 add_executable(natten_sim_web src/module.cpp src/no_pictures.cpp ${lesson_sources} ${lessons} ${sources} ${names} ${commands}
   ${report}/src/draw/text.cpp)  # what may be shown of a name

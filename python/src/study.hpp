@@ -13,6 +13,8 @@
 
 #include <natten_sim/study/context.hpp>
 
+#include <natten_sim/report/picture_kind.hpp>
+
 #include "answer.hpp"
 #include "keywords.hpp"
 
@@ -27,6 +29,24 @@ struct Picture {
   std::string name;
   std::function<std::string(const A&, const study::Context&)> svg;
 };
+
+/// Those of report/ that fit the answer; `part` of it is what they draw.
+template <typename A, typename B, typename Part>
+[[nodiscard]] std::vector<Picture<A>> pictures_of(const report::PictureKinds<B>& kinds, const A& answer, Part part) {
+  std::vector<Picture<A>> pictures;
+  for (const report::PictureKind<B>& kind : kinds) {
+    if (!kind.fits(part(answer))) continue;
+    pictures.push_back({kind.name, [&kind, part](const A& drawn, const study::Context& context) {
+                          return kind.draw(part(drawn), context).svg;
+                        }});
+  }
+  return pictures;
+}
+
+template <typename A>
+[[nodiscard]] std::vector<Picture<A>> pictures_of(const report::PictureKinds<A>& kinds, const A& answer) {
+  return pictures_of(kinds, answer, [](const A& whole) -> const A& { return whole; });
+}
 
 /// A function of the package: a question of study/ as keywords, an answer as the views of report/.
 ///

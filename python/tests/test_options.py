@@ -17,9 +17,9 @@ FUNCTIONS = {"count": "count", "search": "search", "advise": "advise", "plan": "
 
 # Where answers have what an option writes.
 METHODS: dict[str, str] = {
-    "json": "to_json", "csv": "to_csv", "svg": "svg", "ascii": "__str__", "emit": "emit", "at_q_tile": "tile_map", "emit_table": "table",
-    "emit_header": "header", "emit_binary": "binary", "perfetto": "trace", "recorded_run": "gantt", "picture": "svg",
-    "svg_histogram": "svg", "no_conclusion": "conclusion", "svg_remedies": "svg", "svg_roofline": "svg", "save": "costs",
+    "json": "to_json", "csv": "to_csv", "ascii": "__str__", "emit": "emit", "at_q_tile": "tile_map", "emit_table": "table",
+    "emit_header": "header", "emit_binary": "binary", "perfetto": "trace", "recorded_run": "gantt", "picture": "svg", "picture_kind": "svg",
+    "no_conclusion": "conclusion", "save": "costs",
 }
 # Of what a function takes under another name.
 OTHERS: dict[str, str] = {

@@ -142,8 +142,6 @@ void write_output(const OutputFlags& flags, std::string_view text) {
 }
 
 void write_in_place_of_answer(std::string_view text) {
-  if (answer_replaced)
-    throw InvalidParameter("picture", "'-' given twice", "one picture on standard output, others in files");
   OutputSink sink(std::nullopt, OutputSink::Mode::kBuffered);
   sink.write(text);
   sink.commit();

@@ -1,5 +1,6 @@
 #include <vector>
 
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/reuse_picture.hpp>
 
 namespace natten_sim::report::pictures {
@@ -14,3 +15,12 @@ std::vector<ReusePicture> built_in_pictures() {
 }
 
 }  // namespace natten_sim::report::pictures
+
+namespace natten_sim::report {
+
+const PictureKinds<study::ScatterAnswer>& scatter_pictures() {
+  static const PictureKinds<study::ScatterAnswer> none = {{.name = "none", .what = "nothing"}};
+  return none;
+}
+
+}  // namespace natten_sim::report

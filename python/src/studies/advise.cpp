@@ -1,7 +1,7 @@
 #include <natten_sim/report/advise_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/advise.hpp>
 
-#include "answer_pictures.hpp"
 #include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -34,13 +34,7 @@ void bind_advise(nb::module_& module) {
           .text = report::advise_text,
           .csv = [](const AdviseAnswer& answer, const study::Context& context,
                     const Json&) { return report::advise_csv(answer, context); },
-          .pictures =
-              [](const AdviseAnswer&) {
-                return std::vector<Picture<AdviseAnswer>>{
-                    {"choices", [](const AdviseAnswer& answer, const study::Context& context) {
-                       return choices_svg(report::advise_result(answer, context));
-                     }}};
-              },
+          .pictures = [](const AdviseAnswer& answer) { return pictures_of(report::advise_pictures(), answer); },
           .closing = [](const AdviseAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
             return report::closing_of(answer);
           }});

@@ -3,13 +3,13 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/describe/default_text.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
-#include "answer_pictures.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 #include "text_file.hpp"
@@ -180,13 +180,10 @@ void bind_calibrate(nb::module_& module) {
                      const study::Context& context) { return report::calibrate_text(found.answer, context); },
           .csv = [](const CalibratedRuns& found, const study::Context&,
                     const Json&) { return report::calibrate_csv(found.answer); },
-          .pictures =
-              [](const CalibratedRuns&) {
-                return std::vector<Picture<CalibratedRuns>>{
-                    {"runs", [](const CalibratedRuns& found, const study::Context& context) {
-                       return runs_svg(report::calibrate_result(found.answer, context));
-                     }}};
-              },
+          .pictures = [](const CalibratedRuns& found) {
+            return pictures_of(report::calibrate_pictures(), found,
+                               [](const CalibratedRuns& part) -> const auto& { return part.answer; });
+          },
           .closing = [](const CalibratedRuns& found, const study::Context&)
               -> std::optional<report::Closing> { return report::closing_of(found.answer); }});
   using CalibrationObject = AnswerOf<AskedCalibration, CalibratedRuns>;

@@ -1,4 +1,5 @@
 #include <natten_sim/report/explain_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "described.hpp"
@@ -78,7 +79,10 @@ void bind_explain(nb::module_& module) {
                      const study::Context&) { return report::explain_text(found.answer, ""); },
           .csv = [](const Explanation& found, const study::Context&,
                     const Json&) { return report::explain_csv(found.answer); },
-          .pictures = [](const Explanation&) { return std::vector<Picture<Explanation>>{}; }});
+          .pictures = [](const Explanation& found) {
+            return pictures_of(report::explain_pictures(), found,
+                               [](const Explanation& part) -> const auto& { return part.answer; });
+          }});
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/mask_report.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/mask.hpp>
 
-#include "answer_pictures.hpp"
 #include "described.hpp"
 #include "schedule_values.hpp"
 #include "studies.hpp"
@@ -39,13 +39,7 @@ void bind_mask(nb::module_& module) {
           .text = [](const MaskAnswer& answer, const study::Context&) { return report::mask_report(answer); },
           .csv = [](const MaskAnswer& answer, const study::Context&,
                     const Json&) { return report::mask_csv(answer); },
-          .pictures =
-              [](const MaskAnswer&) {
-                return std::vector<Picture<MaskAnswer>>{
-                    {"blocks", [](const MaskAnswer& answer, const study::Context&) {
-                       return blocks_svg(report::mask_result(answer));
-                     }}};
-              },
+          .pictures = [](const MaskAnswer& answer) { return pictures_of(report::mask_pictures(), answer); },
           .closing = [](const MaskAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
             return report::closing_of(answer);
           }});

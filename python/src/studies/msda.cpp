@@ -1,7 +1,7 @@
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/msda_report.hpp>
-#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/msda.hpp>
 
 #include "described.hpp"
@@ -85,22 +85,6 @@ MsdaAnswer answer_msda(const MsdaQuestion& question, const study::Context& conte
 }
 
 /// The last two of a backward pass, which adds something.
-std::vector<Picture<MsdaAnswer>> msda_pictures(const MsdaAnswer& asked) {
-  std::vector<Picture<MsdaAnswer>> pictures = {
-      {"roofline",
-       [](const MsdaAnswer& answer, const study::Context&) { return report::msda_roofline(answer).svg; }}};
-  if (asked.question.phase == MsdaPhase::kForward) return pictures;
-  pictures.push_back({"histogram", [](const MsdaAnswer& answer, const study::Context&) {
-                        return report::collision_picture(answer.passes.front().traffic.collisions, answer.question.config.name)
-                            .svg;
-                      }});
-  pictures.push_back({"remedies", [](const MsdaAnswer& answer, const study::Context&) {
-                        return report::remedies_picture(*answer.passes.front().updates->remedies, answer.question.config.name)
-                            .svg;
-                      }});
-  return pictures;
-}
-
 void bind_msda(nb::module_& module) {
   bind(module,
        Study<MsdaQuestion, MsdaAnswer>{
@@ -127,7 +111,7 @@ void bind_msda(nb::module_& module) {
                  const std::vector<Json> orders = report::msda_order_rows(answer);
                  return report::csv_table(orders.front(), orders);
                },
-           .pictures = msda_pictures,
+           .pictures = [](const MsdaAnswer& answer) { return pictures_of(report::msda_pictures(), answer); },
            .closing = [](const MsdaAnswer& answer,
                          const study::Context& context) -> std::optional<report::Closing> {
              return report::closing_of(answer, study::conclude(answer, context));

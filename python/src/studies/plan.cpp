@@ -1,8 +1,8 @@
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/plan_report.hpp>
 #include <natten_sim/study/plan.hpp>
 
-#include "answer_pictures.hpp"
 #include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -33,13 +33,7 @@ void bind_plan(nb::module_& module) {
            .result = [](const PlanAnswer& answer, const study::Context&) { return report::plan_result(answer); },
            .text = [](const PlanAnswer& answer, const study::Context&) { return report::plan_text(answer); },
            .csv = [](const PlanAnswer& answer, const study::Context&, const Json&) { return report::plan_csv(answer); },
-           .pictures =
-               [](const PlanAnswer&) {
-                 return std::vector<Picture<PlanAnswer>>{
-                     {"step", [](const PlanAnswer& answer, const study::Context&) {
-                        return plan_svg(report::plan_result(answer));
-                      }}};
-               },
+           .pictures = [](const PlanAnswer& answer) { return pictures_of(report::plan_pictures(), answer); },
            .closing = [](const PlanAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
              return report::closing_of(answer);
            }});

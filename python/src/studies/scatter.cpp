@@ -1,4 +1,4 @@
-#include <natten_sim/report/scatter_picture.hpp>
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/study/scatter.hpp>
 
@@ -39,16 +39,6 @@ ScatterAnswer answer_scatter(const ScatterQuestion& question, const study::Conte
   return study::scatter(full, context);
 }
 
-std::vector<Picture<ScatterAnswer>> scatter_pictures(const ScatterAnswer&) {
-  return {{"histogram",
-           [](const ScatterAnswer& answer, const study::Context&) {
-             return report::collision_picture(answer.collisions, report::scatter_title(answer)).svg;
-           }},
-          {"remedies", [](const ScatterAnswer& answer, const study::Context&) {
-             return report::remedies_picture(*answer.cost.remedies, report::scatter_title(answer)).svg;
-           }}};
-}
-
 void bind_scatter(nb::module_& module) {
   bind(module,
        Study<ScatterQuestion, ScatterAnswer>{
@@ -74,7 +64,7 @@ void bind_scatter(nb::module_& module) {
                [](const ScatterAnswer& answer, const study::Context&, const Json&) {
                  return report::scatter_csv(answer);
                },
-           .pictures = scatter_pictures,
+           .pictures = [](const ScatterAnswer& answer) { return pictures_of(report::scatter_pictures(), answer); },
            .closing = [](const ScatterAnswer& answer, const study::Context&)
                -> std::optional<report::Closing> { return report::closing_of(answer); }});
 }

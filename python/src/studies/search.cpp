@@ -1,8 +1,8 @@
+#include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/study/search.hpp>
 #include <natten_sim/study/time.hpp>
 
-#include "answer_pictures.hpp"
 #include "described.hpp"
 #include "studies.hpp"
 #include "study.hpp"
@@ -124,13 +124,10 @@ void bind_search(nb::module_& module) {
           .text = search_text,
           .csv = [](const SearchAnswers& found, const study::Context&,
                     const Json&) { return report::search_csv(found.answers); },
-          .pictures =
-              [](const SearchAnswers&) {
-                return std::vector<Picture<SearchAnswers>>{
-                    {"candidates", [](const SearchAnswers& found, const study::Context& context) {
-                       return candidates_svg(report::search_result(found.answers, context));
-                     }}};
-              },
+          .pictures = [](const SearchAnswers& found) {
+            return pictures_of(report::search_pictures(), found,
+                               [](const SearchAnswers& part) -> const auto& { return part.answers; });
+          },
           .closing = [](const SearchAnswers& found, const study::Context&) -> std::optional<report::Closing> {
             return report::closing_of(found.answers);
           }});

@@ -1,0 +1,135 @@
+// Every picture of every subcommand is drawn, is a document and a chart that can be read, and states its units.
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "catch.hpp"
+#include "cli/command.hpp"
+#include "commands.hpp"
+#include "program.hpp"
+#include "shown_answers.hpp"
+#include "unit/report/draw_document.hpp"
+
+namespace every_picture_test {
+
+using namespace natten_sim::test;
+using natten_sim::cli::Command;
+using natten_sim::cli::OptionSpec;
+
+const OptionSpec* option(const Command& command, const std::string& name) {
+  const auto found = std::find_if(command.options.begin(), command.options.end(),
+                                  [&](const OptionSpec& spec) { return spec.is_called(name); });
+  return found == command.options.end() ? nullptr : &*found;
+}
+
+/// Names of the kinds; of one picture an empty one.
+std::vector<std::string> kinds_of(const Command& command) {
+  const OptionSpec* const kinds = option(command, "picture-kind");
+  if (kinds == nullptr) return {""};
+  std::istringstream words(kinds->choices);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+/// The axes of a Vega-Lite specification, wherever they stand.
+void collect_titles(const Json& part, std::set<std::string>& titles) {
+  for (const auto& [key, value] : part.items()) {
+    if ((key == "x" || key == "y") && value.is_object() && value.contains("title") && value["title"].is_string())
+      titles.insert(value["title"].get<std::string>());
+    if (value.is_structured()) collect_titles(value, titles);
+  }
+}
+
+/// Whether an axis says in what it counts: a unit in brackets, or things that are counted.
+bool states_unit(const std::string& title) {
+  static const std::regex unit("\\((ms|us|s|%|times|[a-z ]*TFLOP/s)\\)$");
+  static const std::regex counted("^(rows|sectors|updates of a row|bytes read from DRAM|sequence length|.* tokens)$");
+  return std::regex_search(title, unit) || std::regex_match(title, counted) ||
+         std::regex_search(title, std::regex("(capacity|distance|bytes|sectors|tiles|reads|over predicted)"));
+}
+
+TEST_CASE("every kind of picture of every subcommand is a well-formed document without a number that is none") {
+  int drawn = 0;
+  for (const Command& command : natten_sim::cli::commands()) {
+    if (option(command, "picture") == nullptr) continue;
+    for (const std::string& kind : kinds_of(command)) {
+      const std::string line = shown_answer(command.name, kind);
+      INFO(command.name << " " << kind << ": shown_answers.hpp has a question of it");
+      REQUIRE_FALSE(line.empty());
+      const std::string path = scratch_folder() + "/picture.svg";
+      const Run done = run(line + (kind.empty() ? "" : " --picture-kind " + kind) + " --picture '" + path + "'");
+      INFO(done.err);
+      REQUIRE(done.exit_code == 0);
+      const std::string svg = read_text(path);
+      CHECK_NOTHROW(read_xml(svg));
+      for (const char* bad : {">nan", ">inf", "\"nan", "\"inf"}) CHECK(svg.find(bad) == std::string::npos);
+      CHECK(read_xml(svg).at(1).text.size() > 3);  // a title
+      CHECK(done.out.size() > 20);                 // the answer is printed too
+      ++drawn;
+    }
+  }
+  CHECK(drawn >= 22);
+}
+
+TEST_CASE("the axes of every chart say in which unit they count") {
+  int charts = 0;
+  for (const Command& command : natten_sim::cli::commands()) {
+    if (option(command, "picture") == nullptr || command.name == "sweep") continue;  // a sweep names columns
+    for (const std::string& kind : kinds_of(command)) {
+      const std::string path = scratch_folder() + "/chart.vl.json";
+      const Run done = run(shown_answer(command.name, kind) + (kind.empty() ? "" : " --picture-kind " + kind) +
+                           " --picture '" + path + "'");
+      if (done.err.find("Vega-Lite does not draw this one") != std::string::npos) continue;
+      INFO(command.name << " " << kind << " " << done.err);
+      REQUIRE(done.exit_code == 0);
+      std::set<std::string> titles;
+      collect_titles(Json::parse(read_text(path)), titles);
+      REQUIRE_FALSE(titles.empty());
+      for (const std::string& title : titles) {
+        INFO(title);
+        CHECK(states_unit(title));
+      }
+      ++charts;
+    }
+  }
+  CHECK(charts >= 15);
+}
+
+TEST_CASE("a kind that an answer does not have is refused, with what it needs or what there is") {
+  check_refused("msda --workload B1_640_d256_L4 --phase forward --picture-kind histogram --picture x.svg",
+                {"histogram", "a backward pass"});
+  check_refused("search -i 24 24 --picture-kind front --picture x.svg", {"front", "an answer by time"});
+  check_refused("mask --mask causal -i 512 --picture-kind no-such --picture x.svg", {"no-such", "tiles", "blocks"});
+  check_refused("advise -i 24 24 --picture-kind choices", {"--picture-kind", "--picture"});
+}
+
+TEST_CASE("the parts of a plan's step are as long as its answer says") {
+  const std::string path = scratch_folder() + "/step.vl.json";
+  const Json result = result_of("plan --preset hunyuan-video --device h100 --gpus 8");
+  REQUIRE(run("plan --preset hunyuan-video --device h100 --gpus 8 --picture '" + path + "'").exit_code == 0);
+  const Json chart = Json::parse(read_text(path));
+  int ends = 0;
+  for (const Json& bar : chart["data"]["values"]) {
+    if (bar["category"] != 2) continue;  // the last part ends where the step does
+    const double step = result[bar["item"].get<std::string>()]["step_ms"].get<double>();
+    CHECK(std::abs(bar["length"].get<double>() - step) < 1e-9 * step);
+    CHECK(bar["from"].get<double>() < bar["length"].get<double>());
+    ++ends;
+  }
+  CHECK(ends == 2);
+}
+
+TEST_CASE("a mask's picture has a tile for each block that its answer counts") {
+  const std::string path = scratch_folder() + "/mask.svg", line = "mask --mask document:512,1536&causal -n 1 -d 64";
+  const Json result = result_of(line);
+  REQUIRE(run(line + " --picture '" + path + "'").exit_code == 0);
+  const std::string svg = read_text(path);
+  // 4 Q blocks of the first document see 1 to 4 blocks, 12 of the second 1 to 12; those on the diagonal are cut.
+  CHECK(result["visited"] == 10 + 78);
+  CHECK(result["partial"] == 16);
+  CHECK(svg.find("blocks of 128x128 tokens") != std::string::npos);
+}
+
+}  // namespace every_picture_test
