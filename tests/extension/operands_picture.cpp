@@ -31,7 +31,7 @@ std::string operands_csv(const study::ReuseAnswer& answer) {
 [[maybe_unused]] const report::ReusePicture& kOperands =
     report::add_reuse_picture({.name = "operands",
                                .position = 25,
-                               .what = "of sectors by operand",
+                               .what = "sectors by operand",
                                .draw = draw_operands,
                                .csv = operands_csv});
 

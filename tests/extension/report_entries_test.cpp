@@ -73,7 +73,7 @@ TEST_CASE(
 TEST_CASE(
     "a picture from one file is in reuse's help and completion, is drawn, and gives the rows of --csv") {
   CHECK(
-      has(one_line(run("reuse --help").out), "curve of misses over capacities, operands of sectors by operand, sweep"));
+      has(one_line(run("reuse --help").out), "curve: misses over capacities; operands: sectors by operand; sweep: "));
   check_completed("histogram curve operands sweep");
   // One Q tile of 128 rows with 128 bytes each: all sectors are read once.
   CHECK(run("reuse -i 128 -d 64 --tile 128 --picture-kind operands --csv").out == "q,k,v,o\n512,512,512,512\n");

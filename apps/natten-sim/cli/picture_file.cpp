@@ -109,7 +109,7 @@ Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::
   rows.add("--picture", &OutputFlags::picture, about_picture("the picture of --picture-kind"));
   rows.add("--picture-kind", &OutputFlags::picture_kind,
            {.value = "KIND",
-            .help = also + help + " [the first that the answer has]",
+            .help = also + help + "; by default the first that the answer has",
             .choices = names,
             .echo = Echo::kNever,
             .needs = also.empty() ? std::vector<std::string>{"picture"} : std::vector<std::string>{}});

@@ -16,7 +16,7 @@ using study::ReuseComparison;
 draw::Picture draw_sweep(const ReuseAnswer& answer) {
   draw::CurvePlot picture{
       .heading = {"Misses and sectors over the sequence length", joined(reuse_subject(answer))},
-      .x = {.label = "sequence length", .unit = draw::Unit::kBinary},
+      .x = {.label = "sequence length (tokens)", .unit = draw::Unit::kBinary},
       .y = {.label = "sectors", .scale = draw::Scale::kLog}};
   using Value = std::function<std::optional<std::int64_t>(const ReuseComparison&)>;
   const auto add = [&](const std::string& label, bool dashed, const Value& value) {

@@ -157,7 +157,6 @@ const std::set<std::string> kRules = {
     "reuse dim-value",
     "reuse heads-kv",
     "reuse l2-bytes",
-    "reuse picture",  // sweep with --sweep, else histogram
     "reuse sample",
     "reuse seqlen-k",
     "reuse tile",
