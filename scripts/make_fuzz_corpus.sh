@@ -118,4 +118,10 @@ answers msda 1 2 3 4
 answers mask 0 1 2 3
 answers advise 0 1 2 3
 answers plan 0 2 4 8
+answers calibrate 0 1 4 5
+answers diff 0 1 2 3
+answers explain 0 1 2 3
+answers trust 0 1
+answers reproduce 0 1 2 3
+answers validate 0 1 2 3
 answers list 0 1 3 4

@@ -33,16 +33,26 @@ std::string catalog_table_names() {
   return joined(names) + " or " + last;
 }
 
+namespace {
+
+void require_entries(bool some, const CatalogTable& table) {
+  if (!some)
+    throw InvalidParameter("measured-only", "given with " + table.name + ", which it leaves empty,",
+                           table.name + " without it");
+}
+
+}  // namespace
+
 Json catalog_json(const Catalog& catalog, const CatalogTable& table) {
   Json result = {{table.name, table.entries(catalog)}};
+  require_entries(!result.at(table.name).empty(), table);
   if (table.beside != nullptr) result.update(table.beside(catalog));
   return result;
 }
 
 std::string catalog_csv(const Catalog& catalog, const CatalogTable& table) {
   const std::vector<Json> rows = table.rows(catalog);
-  if (rows.empty())
-    throw InvalidParameter("list", table.name + " without an entry", "all of it, without " + mention("measured-only"));
+  require_entries(!rows.empty(), table);
   return csv_table(rows.front(), rows);
 }
 

@@ -7,6 +7,7 @@
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/models/schedules/launch_monotone.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
+#include <natten_sim/search/schedules/schedule_tasks.hpp>
 #include <natten_sim/search/schedules/schedule_work.hpp>
 #include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/schedule.hpp>
@@ -92,9 +93,6 @@ void merge_heads(BackwardProblem& problem) {
 /// Everything of a question but its schedules.
 ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog& catalog) {
   ScheduleAnswer answer;
-  MaskedTiles tiles = masked_tiles(question.sizes, question.mask, question.ctas_per_chain, catalog);
-  answer.tokens = tiles.tokens;
-  answer.tiles = tiles.given;
   answer.heads = question.heads;
   answer.heads_kv = question.heads_kv.value_or(question.heads);
   answer.batch = question.batch;
@@ -105,6 +103,11 @@ ScheduleAnswer describe_problem(const ScheduleQuestion& question, const Catalog&
   const std::int64_t all = std::int64_t{answer.heads} * answer.batch;
   if (all > std::numeric_limits<std::int32_t>::max())
     throw InvalidParameter("heads", std::to_string(all) + " with the batch", "heads times batch below 2^31");
+  const auto told = told_tiles(question.sizes, question.mask, question.ctas_per_chain);
+  if (told && all >= 1) require_schedulable(all, *told);
+  MaskedTiles tiles = masked_tiles(question.sizes, question.mask, question.ctas_per_chain, catalog);
+  answer.tokens = tiles.tokens;
+  answer.tiles = tiles.given;
   BackwardProblem& problem = answer.problem;
   problem.mask = std::move(tiles.mask);
   problem.heads = static_cast<std::int32_t>(all);

@@ -11,6 +11,7 @@
 /// is tried is that nothing contradicts itself:
 ///   * --json, a request of serve, a line of a batch and a sweep over one value give the same values, or refuse them in
 ///     the same words; --csv has these values and no others; text ends with the sentence that --json has;
+///   * the input of an answer is a question that has the same answer;
 ///   * what the sentence advises is accepted when it is asked, and gains what it says, where the answer has a time;
 ///   * an answer takes the steps that --estimate says, within a factor of two; a search may end sooner.
 namespace natten_sim::fuzz {

@@ -1,8 +1,10 @@
 // Many answers reduced to a choice of columns, by sweep, by a batch and by serve.
+#include <algorithm>
 #include <sstream>
 
 #include "catch.hpp"
 #include "program.hpp"
+#include "sanitized.hpp"
 
 namespace columns_test {
 
@@ -80,6 +82,40 @@ TEST_CASE("a sweep's table has what was swept, errors, and the columns that were
   const auto typo = run(std::string("sweep count ") + kProblem + " --over stride=1x1x1 --columns visited_tile");
   CHECK(typo.exit_code == 2);
   CHECK(typo.err.find("visited_tiles") != std::string::npos);
+}
+
+TEST_CASE("lines of a sweep are whole answers, or what columns or compact leave of them") {
+  const std::string sweep = "sweep count -w 16 --over input=15,64 --quiet --jsonl";
+  const auto lines_of = [](const std::string& line) {
+    std::istringstream text(run(line).out);
+    std::vector<Json> lines;
+    for (std::string each; std::getline(text, each);) lines.push_back(Json::parse(each));
+    REQUIRE(lines.size() == 2);
+    return lines;
+  };
+  const std::vector<Json> whole = lines_of(sweep), some = lines_of(sweep + " --columns visited_tiles window"),
+                          compact = lines_of(sweep + " --compact");
+  CHECK(whole[0].contains("error"));
+  CHECK(some[0] == whole[0]);
+  CHECK(compact[0] == whole[0]);
+  const Json& answer = whole[1];
+  CHECK(some[1] == Json{{"point", 1},
+                        {"values", {{"input", "64"}}},
+                        {"visited_tiles", answer["result"]["visited_tiles"]},
+                        {"window", answer["input"]["window"]}});
+  CHECK(compact[1] == Json{{"point", 1}, {"values", {{"input", "64"}}}, {"result", answer["result"]}});
+  check_refused("sweep count -w 16 --over input=64 --compact", {"compact", "jsonl"});
+  check_refused(sweep + " --columns visited_tile", {"columns", "visited_tiles"});
+}
+
+TEST_CASE("a sweep holds a line of text for each point, and not its answer") {
+  if (kSanitized) return;
+  // 10,000 answers take 100 MiB, their lines 4.
+  const auto done =
+      run("sweep count -w 16 --q-tile 8 --kv-tile 4 --over input=64:10063 -j 1 --quiet --max-memory 60");
+  INFO(done.err);
+  CHECK(done.exit_code == 0);
+  CHECK(std::count(done.out.begin(), done.out.end(), '\n') == 10'001);
 }
 
 TEST_CASE("a compact answer of serve has its id and the members of its result, as a batch has") {

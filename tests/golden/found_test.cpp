@@ -149,7 +149,7 @@ TEST_CASE("lists that measured cells alone fill have them, or are refused, in ev
   CHECK(csv.exit_code == 0);
   CHECK(static_cast<std::size_t>(std::count(csv.out.begin(), csv.out.end(), '\n')) == cells.size() + 1);
   for (const char* format : {"", " --csv", " --json"})
-    CHECK(run(std::string("list transfers --measured-only") + format).exit_code == 2);
+    check_refused(std::string("list transfers --measured-only") + format, {"measured-only", "transfers without it"});
 }
 
 }  // namespace found_test

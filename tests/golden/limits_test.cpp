@@ -94,6 +94,14 @@ TEST_CASE("what would need more memory than --max-memory is refused at once, and
   }
 }
 
+TEST_CASE("a schedule of too many tasks is refused before its mask is made") {
+  if (kSanitized) return;
+  // The cells of this mask have 64 MiB, and the list of its tasks 1,024.
+  for (const char* mask : {"causal", "full", "window:16383,0"})
+    check_refused(std::string("schedule --q-tiles 16384 --heads 1 --algorithm spt --max-memory 100 --mask ") + mask,
+                  {"tasks", "1 heads of", "134217728"});
+}
+
 TEST_CASE("an estimate is told in place of the answer, as text, JSON and CSV") {
   const std::string line = "atomics --updates 4294967295 --rows 268435456 --estimate";
   const Json told = Json::parse(run(line + " --json").out);

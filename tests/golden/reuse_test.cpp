@@ -294,7 +294,6 @@ TEST_CASE("bad input names the option, the value and what is accepted") {
   check_refused("-i 64 --fidelity timed", {"device"});
   check_refused("-i 64 --fidelity timed --device gb10", {"gb10", "l2_hit_bandwidth"});
   check_refused("-i 64 --kernel fa2 -d 64 --fidelity timed --device h100", {"h100"});
-  check_refused("-i 64 --device h200 --sms 4", {"--sms", "--device"});
   check_refused("-i 64 --jitter 0.1", {"jitter", "timed"});
   check_refused("-i 64 --ways 8", {"ways", "lru"});
   check_refused("-i 64 --ways 8 --fidelity lru", {"ways", "--l2-bytes"});

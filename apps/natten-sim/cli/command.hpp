@@ -117,6 +117,7 @@ struct Command {
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::function<Json()> input_schema;  ///< JSON Schema of the `input` of --json
   std::string positional;  ///< name of the one positional argument, empty: none
+  std::vector<std::string> positional_keys;  ///< its names in `input`, files and requests
   std::string positional_help;
   std::string positional_choices;
   /// Names that completion proposes for it, in place of the choices.

@@ -57,7 +57,7 @@ Invocation::Invocation(const std::string& subcommand, const std::vector<Command>
   }
 }
 
-std::size_t Invocation::place(const std::string& option, const Json& value) const {
+std::size_t Invocation::known_place(const std::string& option, const Json& value) const {
   const std::optional<std::size_t> found = names_->find(option, value);
   const std::vector<OptionSpec>& options = command().options;
   if (!found) {
@@ -67,13 +67,19 @@ std::size_t Invocation::place(const std::string& option, const Json& value) cons
     }
     throw UnknownName("option of " + command().name, option, closest_name(option, names), joined(names));
   }
-  if (*found < options.size() && !is_of_each_answer(options[*found])) {
-    const std::string name = options[*found].name();
+  return *found;
+}
+
+std::size_t Invocation::place(const std::string& option, const Json& value) const {
+  const std::size_t found = known_place(option, value);
+  const std::vector<OptionSpec>& options = command().options;
+  if (found < options.size() && !is_of_each_answer(options[found])) {
+    const std::string name = options[found].name();
     throw InvalidParameter(name, "given for one answer of many",
                            name == "csv" ? "no format: sweep prints CSV, serve JSON"
                                          : "a run of '" + command().name + "' of its own");
   }
-  return *found;
+  return found;
 }
 
 const OptionSpec& Invocation::option(const std::string& name) const {
@@ -107,7 +113,8 @@ void Invocation::assume(std::size_t flag) {
 }
 
 void Invocation::set(const std::string& option, Json value) {
-  const std::size_t index = place(option, value);
+  // Null is as if it were not given: an answer's `input` has it.
+  const std::size_t index = value.is_null() ? known_place(option, value) : place(option, value);
   if (!sources_[index].spelled.empty()) throw InvalidParameter(option, "given twice", "each option once");
   put(index, option, std::move(value));
 }

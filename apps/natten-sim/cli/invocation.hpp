@@ -40,6 +40,7 @@ class Invocation {
   [[nodiscard]] JsonAnswer answer() const;
 
  private:
+  [[nodiscard]] std::size_t known_place(const std::string& option, const Json& value) const;
   [[nodiscard]] std::size_t place(const std::string& option, const Json& value) const;
   void put(std::size_t index, const std::string& option, Json value);
   /// Turns a flag on that is not given.

@@ -25,6 +25,7 @@ OptionNames::OptionNames(const Command& command) : command_(command) {
   for (std::size_t i = 0; i < command.options.size(); ++i) places_.emplace(underscored(command.options[i].name()), i);
   if (positional) places_.emplace(underscored(command.positional), command.options.size());
   add(command.options, 0);
+  for (const std::string& key : command.positional_keys) places_.emplace(key, command.options.size());
   add(command.keys, command.options.size() + (positional ? 1 : 0));
 }
 

@@ -156,6 +156,7 @@ std::shared_ptr<const std::vector<OptionRow>> declare_rows(Command& command, Opt
       continue;
     }
     command.positional = row.spec.name();
+    command.positional_keys = row.spec.keys();
     command.positional_help = row.spec.help;
     command.positional_choices = row.spec.choices;
     command.positional_suggestions = row.spec.suggestions;

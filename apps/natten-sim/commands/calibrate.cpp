@@ -42,8 +42,7 @@ Options<CalibrateFlags> calibrate_rows() {
       "runs", &F::runs,
       {.help = "CSV file of measured runs (data/kernel-runs has two), or a recording of validate"});
   rows.add("--plan", &F::plan,
-           {.help = "Say which runs of --kernel on --device tell most, before any is measured; --csv makes their table",
-            .echo = Echo::kNever});
+           {.help = "Say which runs of --kernel on --device tell most, before any is measured; --csv makes their table"});
   rows.add("--script", &F::script,
            {.value = "FILE", .help = "With --plan: write a Python script that measures the runs", .echo = Echo::kNever});
   rows.add("--kernel", &F::kernel,

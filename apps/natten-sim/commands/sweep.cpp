@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -12,6 +13,7 @@
 #include <natten_sim/core/version.hpp>
 #include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/value_text.hpp>
+#include <natten_sim/report/draw/text.hpp>
 
 #include "cli/invocation.hpp"
 #include "cli/limits.hpp"
@@ -35,7 +37,8 @@ struct SweepFlags {
   std::optional<std::string> shard;
   std::vector<std::string> journal;
   bool jsonl = false;
-  std::vector<std::string> columns;  ///< of the table; empty: all
+  bool compact = false;              ///< lines without the input
+  std::vector<std::string> columns;  ///< of the table or its lines; empty: all
   std::optional<std::string> picture;
   SweepPicture axes;
   std::optional<std::string> output;
@@ -111,15 +114,52 @@ void answer_points(const SweepGrid& grid, const Invocation& invocation,
   if (failure) std::rethrow_exception(failure);
 }
 
-std::string json_lines(const SweepJournal& journal) {
-  std::string text;
-  for (const auto& [point, answer] : journal.answers()) text += json_text(answer) + "\n";
-  return text;
-}
+/// The lines of --jsonl, each printed once all before it are.
+class LinesInOrder {
+ public:
+  LinesInOrder(const std::optional<std::string>& path, OutputSink::Mode mode) : sink_(path, mode) {}
 
-std::int64_t refused_points(const SweepJournal& journal) {
-  return std::count_if(journal.answers().begin(), journal.answers().end(),
-                       [](const auto& answer) { return answer.second.contains("error"); });
+  /// From any thread. Nothing is printed before it is known which points have a line.
+  void add(std::int64_t point, std::string line) {
+    const std::lock_guard lock(mutex_);
+    waiting_[point] = std::move(line);
+    print();
+  }
+  /// The points that have a line, or will have one; ascending.
+  void expect(std::vector<std::int64_t> points) {
+    points_ = std::move(points);
+    print();
+  }
+  void commit() { sink_.commit(); }
+
+ private:
+  void print() {
+    for (; next_ < points_.size(); ++next_) {
+      const auto line = waiting_.find(points_[next_]);
+      if (line == waiting_.end()) return;
+      sink_.write(draw::printable(line->second));
+      waiting_.erase(line);
+    }
+  }
+
+  std::mutex mutex_;
+  OutputSink sink_;
+  std::map<std::int64_t, std::string> waiting_;
+  std::vector<std::int64_t> points_;
+  std::size_t next_ = 0;
+};
+
+/// A line of --jsonl: the whole answer, or what --columns or --compact leave of it.
+std::string json_line(const Json& line, const AnswerColumns& columns, bool compact) {
+  if ((columns.empty() && !compact) || !line.contains("result")) return json_text(line) + "\n";
+  Json head = {{"point", line.at("point")}, {"values", line.at("values")}};
+  if (columns.empty()) {
+    head["result"] = line.at("result");
+    return json_text(head) + "\n";
+  }
+  std::string text = json_text(head);
+  text.pop_back();
+  return text + "," + columns.members(line.at("input"), line.at("result")) + "}\n";
 }
 
 /// What other programs call it when a sweep goes on, or shards become one table.
@@ -146,8 +186,7 @@ void require_columns(const Command& command, const SweepGrid& grid, const SweepF
   }
 }
 
-int run_sweep(SweepFlags flags) {
-  flags.columns = split_at_commas(flags.columns);
+void refuse_misplaced(const SweepFlags& flags) {
   for (const std::string& text : flags.over) {
     if (text.find('=') == std::string::npos)
       throw InvalidParameter("over", "'" + text + "'",
@@ -156,6 +195,11 @@ int run_sweep(SweepFlags flags) {
   if (std::find(flags.subcommand.begin(), flags.subcommand.end(), "--json") != flags.subcommand.end())
     throw InvalidParameter("--json", "given to a sweep", "--jsonl, for the whole answers as JSON Lines");
   refuse_words_for_journals(flags.subcommand);
+}
+
+int run_sweep(SweepFlags flags) {
+  flags.columns = split_at_commas(flags.columns);
+  refuse_misplaced(flags);
   const Invocation invocation = parse_invocation(flags.subcommand, commands());
   if (flags.over.empty())
     throw InvalidParameter("over", "not given", "NAME=LO:HI, NAME=LO:HI:STEP, NAME=LO:HI:xFACTOR or NAME=VALUE,VALUE,..");
@@ -166,33 +210,48 @@ int run_sweep(SweepFlags flags) {
   const Shard shard = parse_shard(flags.shard);
   const Json sweep = {
       {"subcommand", Json(flags.subcommand)}, {"over", Json(flags.over)}, {"version", version()}};
-  SweepJournal journal(sweep, grid, flags.journal);
-  std::vector<std::int64_t> points;
-  for (std::int64_t point = shard.number - 1; point < grid.points(); point += shard.of) {
-    if (!journal.has(point)) points.push_back(point);
+  // A picture on standard output takes the place of the table.
+  const auto mode = flags.picture == "-" ? OutputSink::Mode::kBuffered : OutputSink::Mode::kStreamed;
+  std::optional<LinesInOrder> lines;
+  if (flags.jsonl) lines.emplace(flags.output, mode);
+  SweepTable table(grid, flags.columns, flags.axes, !flags.jsonl);
+  AnswerColumns columns;
+  if (flags.jsonl && !flags.columns.empty()) columns = {invocation.command().name, flags.columns, commands()};
+  SweepJournal journal(sweep, grid, flags.journal, [&](std::int64_t point, const Json& line) {
+    table.add(point, line);
+    if (lines) lines->add(point, json_line(line, columns, flags.compact));
+  });
+  std::vector<std::int64_t> points, with_line;
+  for (std::int64_t point = 0; point < grid.points(); ++point) {
+    const bool asked = shard.has(point) && !journal.has(point);
+    if (asked) points.push_back(point);
+    if (asked || journal.has(point)) with_line.push_back(point);
   }
+  if (lines) lines->expect(std::move(with_line));
   ProgressBar progress("sweep", flags.quiet);
   const std::int64_t cores = std::max(1U, std::thread::hardware_concurrency());
   answer_points(grid, invocation, points, flags.jobs.value_or(cores), journal, progress);
 
-  const std::vector<Json> rows = sweep_rows(grid, journal.answers());
-  const std::string table = flags.jsonl ? json_lines(journal) : sweep_csv(grid, rows, flags.columns);
+  const auto write = [&] {
+    OutputSink sink(flags.output, mode);
+    table.write_csv([&](std::string_view text) { sink.write(draw::printable(text)); });
+    sink.commit();
+  };
   std::string sentence;
   try {
     if (flags.picture) {
       std::string title = "natten-sim";
       for (const std::string& word : flags.subcommand) title += " " + word;
-      write_picture(*flags.picture, sweep_picture(title, grid, rows, flags.axes));
+      write_picture(*flags.picture, sweep_picture(title, grid, table, flags.axes));
     }
-    if (!rows.empty()) sentence = sweep_sentence(grid, rows, flags.axes.y);
+    if (table.size() > 0) sentence = sweep_sentence(grid, table, flags.axes.y);
   } catch (const Error&) {
-    write_output({.output = flags.output}, table);  // not lost for a column without numbers
+    lines ? lines->commit() : write();  // not lost for a column without numbers
     throw;
   }
-  write_output({.output = flags.output}, table);
-  const std::int64_t refused = refused_points(journal);
+  lines ? lines->commit() : write();
   if (!flags.quiet && !sentence.empty()) print_remark(sentence);
-  return refused == static_cast<std::int64_t>(rows.size()) ? kExitBadInput : kExitDone;
+  return table.refused() == table.size() ? kExitBadInput : kExitDone;
 }
 
 Options<SweepFlags> sweep_options() {
@@ -215,8 +274,9 @@ Options<SweepFlags> sweep_options() {
   rows.add("--jsonl", &F::jsonl, {.help = "Whole answers as JSON Lines instead of CSV"});
   rows.add("--columns", &F::columns,
            {.value = "NAME",
-            .help = "Columns of the table after those that are swept, such as visited_tiles [all]",
-            .excludes = {"jsonl"}});
+            .help = "Columns of the table, or of a line, after those that are swept, such as visited_tiles [all]"});
+  rows.add("--compact", &F::compact,
+           {.help = "Lines without the input of their answer", .excludes = {"columns"}, .needs = {"jsonl"}});
   About picture = about_picture("--y over --x, a line for each value of --by");
   picture.needs = {"y"};
   rows.add("--picture", &F::picture, picture);

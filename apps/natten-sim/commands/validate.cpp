@@ -32,6 +32,7 @@ using namespace natten_sim::validate;
 
 /// The input of a run: flags with defaults, the chosen suites, the catalog.
 struct Job {
+  std::vector<std::string> options;  ///< those that have an effect
   ValidateFlags flags;
   std::vector<Suite> suites;
   study::Context context;
@@ -51,7 +52,7 @@ template <typename Result, typename Csv, typename Text>
 void print(const Job& job, Result result, Csv csv, Text text) {
   const OutputFlags& output = job.flags.output;
   if (output.json) {
-    put_answer(output, *job.reply, JsonAnswer("validate", validate_rows().echo(job.flags), result()));
+    put_answer(output, *job.reply, JsonAnswer("validate", validate_input(job.flags, job.options), result()));
   } else {
     write_output(output, output.csv ? csv() : text());
   }
@@ -344,10 +345,9 @@ const std::vector<Mode>& modes() {
 
 void refuse_options_without_effect(const Given& given, const Mode& mode) {
   const auto shown = [](const std::string& name) { return name == "suite" ? name : "--" + name; };
-  std::vector<std::string> effective = mode.options, accepted;
+  const std::vector<std::string> effective = options_with_effect(mode.options);
+  std::vector<std::string> accepted;
   for (const std::string& name : mode.options) accepted.push_back(shown(name));
-  for (const auto& row : output_rows().rows()) effective.push_back(row.spec.name());
-  for (const auto& row : device_file_rows().rows()) effective.push_back(row.spec.name());
   for (const auto& row : validate_rows().rows()) {
     const std::string name = row.spec.name();
     if (!given.has(name) || std::find(effective.begin(), effective.end(), name) != effective.end()) continue;
@@ -361,6 +361,7 @@ int run_validate(const ValidateFlags& flags, const Given& given, Reply& reply) {
   });
   refuse_options_without_effect(given, mode);
   Job job;
+  job.options = options_with_effect(mode.options);
   job.flags = flags;
   job.reply = &reply;
   job.suites = chosen_suites(job.flags.suites);

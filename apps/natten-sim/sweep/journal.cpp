@@ -108,7 +108,8 @@ bool is_answer(const Json& line, const SweepGrid& grid) {
 
 }  // namespace
 
-SweepJournal::SweepJournal(const Json& sweep, const SweepGrid& grid, const std::vector<std::string>& paths) {
+SweepJournal::SweepJournal(const Json& sweep, const SweepGrid& grid, const std::vector<std::string>& paths, Keep keep)
+    : keep_(std::move(keep)), answered_(static_cast<std::size_t>(grid.points())) {
   if (paths.empty()) return;
   path_ = paths.front();
   for (const std::string& path : paths) {
@@ -142,7 +143,9 @@ void SweepJournal::read(const std::string& path, const Json& sweep, const SweepG
       throw MalformedData("journal " + path,
                           "line " + std::to_string(number) + ": no answer at a point of this sweep", kWanted);
     } else {
-      answers_[object.at("point").get<std::int64_t>()] = object;
+      const auto point = object.at("point").get<std::int64_t>();
+      answered_[static_cast<std::size_t>(point)] = true;
+      keep_(point, object);
     }
   }
   if (lines.some_left() && number == 0)
@@ -154,18 +157,20 @@ void SweepJournal::read(const std::string& path, const Json& sweep, const SweepG
 
 bool SweepJournal::has(std::int64_t point) const {
   const std::lock_guard lock(mutex_);
-  return answers_.contains(point);
+  return answered_[static_cast<std::size_t>(point)];
 }
 
-void SweepJournal::add(std::int64_t point, const Json& values, Json answer) {
+void SweepJournal::add(std::int64_t point, const Json& values, const Json& answer) {
   Json line = {{"point", point}, {"values", values}};
   for (const auto& [key, value] : answer.items()) line[key] = value;
-  const std::string text = json_text(line) + "\n";
-  const std::lock_guard lock(mutex_);
-  answers_[point] = std::move(line);
-  if (file_ == nullptr) return;
-  if (std::fputs(text.c_str(), file_) < 0 || std::fflush(file_) != 0)
-    throw WriteError(path_ + ": cannot write: " + std::strerror(errno));
+  {
+    const std::string text = file_ == nullptr ? "" : json_text(line) + "\n";
+    const std::lock_guard lock(mutex_);
+    answered_[static_cast<std::size_t>(point)] = true;
+    if (file_ != nullptr && (std::fputs(text.c_str(), file_) < 0 || std::fflush(file_) != 0))
+      throw WriteError(path_ + ": cannot write: " + std::strerror(errno));
+  }
+  keep_(point, line);
 }
 
 }  // namespace natten_sim::cli

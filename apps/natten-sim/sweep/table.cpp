@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -30,17 +31,6 @@ std::optional<double> number_in(const Json& row, const std::string& column) {
   return number;
 }
 
-std::vector<std::string> columns_of(const std::vector<Json>& rows) {
-  std::vector<std::string> columns;
-  std::set<std::string> seen;
-  for (const Json& row : rows) {
-    for (const auto& [key, ignored] : row.items()) {
-      if (seen.insert(key).second) columns.push_back(key);
-    }
-  }
-  return columns;
-}
-
 bool has_numbers(const std::vector<Json>& rows, const std::string& column) {
   return std::any_of(rows.begin(), rows.end(),
                      [&](const Json& row) { return number_in(row, column).has_value(); });
@@ -48,9 +38,10 @@ bool has_numbers(const std::vector<Json>& rows, const std::string& column) {
 
 /// The column that an option of the picture names.
 std::string checked_column(const std::string& parameter, const std::optional<std::string>& given,
-                           const std::string& otherwise, const std::vector<Json>& rows, bool numbers) {
+                           const std::string& otherwise, const SweepTable& table, const std::vector<Json>& rows,
+                           bool numbers) {
   const std::string column = column_of(given.value_or(otherwise));
-  const std::vector<std::string> columns = columns_of(rows);
+  const std::vector<std::string> columns = table.columns();
   if (std::find(columns.begin(), columns.end(), column) == columns.end())
     throw UnknownName(parameter, column, closest_name(column, columns), joined(columns));
   if (numbers && !has_numbers(rows, column)) throw InvalidParameter(parameter, column, "a column of numbers");
@@ -67,46 +58,125 @@ std::vector<std::string> values_in(const std::vector<Json>& rows, const std::str
   return values;
 }
 
+/// Cells of a line of CSV, as they stand in it.
+std::vector<std::string_view> cells_in(std::string_view line) {
+  std::vector<std::string_view> cells;
+  bool quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t i = 0; i <= line.size(); ++i) {
+    if (i < line.size() && line[i] == '"') quoted = !quoted;
+    if (i < line.size() && (quoted || line[i] != ',')) continue;
+    cells.push_back(line.substr(begin, i - begin));
+    begin = i + 1;
+  }
+  return cells;
+}
+
 }  // namespace
 
-std::vector<Json> sweep_rows(const SweepGrid& grid, const std::map<std::int64_t, Json>& answers) {
+SweepTable::SweepTable(const SweepGrid& grid, std::vector<std::string> columns, const SweepPicture& drawn, bool cells)
+    : grid_(grid), cells_(cells) {
+  if (!columns.empty()) {
+    for (const SweptOption& option : grid.options()) header_.push_back(column_of(option.name));
+    header_.emplace_back("error");
+    for (const std::string& column : columns) header_.push_back(column_of(column));
+  }
+  if (!drawn.y) return;
+  for (const SweptOption& option : grid.options()) drawn_.push_back(column_of(option.name));
+  for (const std::optional<std::string>& column : {drawn.x, drawn.y, drawn.by}) {
+    if (column) drawn_.push_back(column_of(*column));
+  }
+}
+
+std::size_t SweepTable::shape_number(Shape shape) {
+  const auto [found, added] = shape_numbers_.emplace(std::move(shape), shapes_.size());
+  if (added) shapes_.push_back(&found->first);
+  return found->second;
+}
+
+void SweepTable::add(std::int64_t point, const Json& line) {
+  Json fields = Json::object();
+  const std::vector<Json> values = grid_.point(point);
+  for (std::size_t i = 0; i < values.size(); ++i) fields[column_of(grid_.options()[i].name)] = values[i];
+  fields["error"] = line.contains("error") ? line.at("error").at("message") : Json();
+  if (line.contains("result")) put_answer_fields(line.at("input"), line.at("result"), fields);
+  fields = report::flattened(fields);
+  const auto value_of = [&](const std::string& column) { return fields.contains(column) ? fields.at(column) : Json(); };
+  Row row{.refused = line.contains("error")};
+  for (const std::string& column : drawn_) row.drawn.push_back(value_of(column));
+  Shape shape;
+  for (const auto& [column, value] : fields.items()) shape.push_back(column);
+  if (cells_) {
+    bool first = true;
+    for (const std::string& column : header_.empty() ? shape : header_) {
+      row.cells += (std::exchange(first, false) ? "" : ",") + report::csv_cell(value_of(column));
+    }
+    row.cells.shrink_to_fit();
+  }
+  const std::lock_guard lock(mutex_);
+  row.shape = shape_number(std::move(shape));
+  rows_[point] = std::move(row);
+}
+
+std::size_t SweepTable::refused() const {
+  return static_cast<std::size_t>(std::count_if(rows_.begin(), rows_.end(), [](const auto& row) { return row.second.refused; }));
+}
+
+std::vector<std::string> SweepTable::columns() const {
+  std::vector<std::string> columns;
+  std::set<std::string> seen;
+  std::vector<bool> shown(shapes_.size());
+  for (const auto& [point, row] : rows_) {
+    if (shown[row.shape]) continue;
+    shown[row.shape] = true;
+    for (const std::string& column : *shapes_[row.shape]) {
+      if (seen.insert(column).second) columns.push_back(column);
+    }
+  }
+  return columns;
+}
+
+std::vector<Json> SweepTable::drawn_rows() const {
   std::vector<Json> rows;
-  for (const auto& [point, answer] : answers) {
-    const std::vector<Json> values = grid.point(point);
-    Json row = Json::object();
-    for (std::size_t i = 0; i < values.size(); ++i) row[column_of(grid.options()[i].name)] = values[i];
-    row["error"] = answer.contains("error") ? answer.at("error").at("message") : Json();
-    if (answer.contains("result")) put_answer_fields(answer.at("input"), answer.at("result"), row);
-    rows.push_back(std::move(row));
+  for (const auto& [point, row] : rows_) {
+    Json fields = Json::object();
+    for (std::size_t i = 0; i < drawn_.size(); ++i) fields[drawn_[i]] = row.drawn[i];
+    rows.push_back(std::move(fields));
   }
   return rows;
 }
 
-std::string sweep_csv(const SweepGrid& grid, const std::vector<Json>& rows,
-                      const std::vector<std::string>& columns) {
-  Json header = Json::object();
-  if (columns.empty()) {
-    for (const std::string& column : columns_of(rows)) header[column] = nullptr;
-  } else {
-    for (const SweptOption& option : grid.options()) header[column_of(option.name)] = nullptr;
-    header["error"] = nullptr;
-    for (const std::string& column : columns) header[column_of(column)] = nullptr;
+void SweepTable::write_csv(const std::function<void(std::string_view)>& write) const {
+  const Shape header = header_.empty() ? columns() : header_;
+  write(joined(header, ",") + "\n");
+  for (const auto& [point, row] : rows_) {
+    const Shape& shape = header_.empty() ? *shapes_[row.shape] : header_;
+    if (shape == header) {
+      write(row.cells + "\n");
+      continue;
+    }
+    const std::vector<std::string_view> cells = cells_in(row.cells);
+    std::string line;
+    for (const std::string& column : header) {
+      const auto at = std::find(shape.begin(), shape.end(), column) - shape.begin();
+      line += (&column == &header.front() ? "" : ",") +
+              std::string(at == std::ssize(shape) ? "" : cells[static_cast<std::size_t>(at)]);
+    }
+    write(line + "\n");
   }
-  return report::csv_table(header, rows);
 }
 
-std::string sweep_sentence(const SweepGrid& grid, const std::vector<Json>& rows,
-                           const std::optional<std::string>& y) {
-  const auto refused =
-      std::count_if(rows.begin(), rows.end(), [](const Json& row) { return !row.at("error").is_null(); });
+std::string sweep_sentence(const SweepGrid& grid, const SweepTable& table, const std::optional<std::string>& y) {
+  const std::size_t refused = table.refused();
   const std::string answered =
-      rows.size() == 1
+      table.size() == 1
           ? refused > 0 ? "the point was refused: see the column error" : "the point was answered"
-      : refused > 0 ? fmt::format("{} of {} points were refused: see the column error", refused, rows.size())
-                    : fmt::format("all {} points were answered", rows.size());
+      : refused > 0 ? fmt::format("{} of {} points were refused: see the column error", refused, table.size())
+                    : fmt::format("all {} points were answered", table.size());
   if (!y) return "In short: " + answered + ".";
-  if (refused == std::ssize(rows)) return "In short: " + answered + ".";
-  const std::string column = checked_column("y", y, "", rows, true);
+  if (refused == table.size()) return "In short: " + answered + ".";
+  const std::vector<Json> rows = table.drawn_rows();
+  const std::string column = checked_column("y", y, "", table, rows, true);
   const Json *least = nullptr, *most = nullptr;
   for (const Json& row : rows) {
     const std::optional<double> value = number_in(row, column);
@@ -156,16 +226,17 @@ draw::Picture picture_by_name(const draw::Heading& heading, const std::vector<Js
 
 }  // namespace
 
-draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, const std::vector<Json>& rows,
-                      const SweepPicture& picture) {
+draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, const SweepTable& table,
+                            const SweepPicture& picture) {
   if (!picture.y)
-    throw InvalidParameter("y", "not given", "a column of numbers: " + joined(columns_of(rows)));
+    throw InvalidParameter("y", "not given", "a column of numbers: " + joined(table.columns()));
+  const std::vector<Json> rows = table.drawn_rows();
   const std::vector<SweptOption>& options = grid.options();
-  const std::string x = checked_column("x", picture.x, options.front().name, rows, false);
-  const std::string y = checked_column("y", picture.y, "", rows, true);
+  const std::string x = checked_column("x", picture.x, options.front().name, table, rows, false);
+  const std::string y = checked_column("y", picture.y, "", table, rows, true);
   std::string by;
   if (picture.by || options.size() > 1)
-    by = checked_column("by", picture.by, options.size() > 1 ? options[1].name : "", rows, false);
+    by = checked_column("by", picture.by, options.size() > 1 ? options[1].name : "", table, rows, false);
   if (!has_numbers(rows, x)) return picture_by_name({y + " by " + x, title}, rows, x, y, by);
   draw::CurvePlot plot{.heading = {y + " over " + x, title}};
   std::vector<double> xs, ys;

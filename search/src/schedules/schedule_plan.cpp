@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/search/schedules/schedule_plan.hpp>
+#include <natten_sim/search/schedules/schedule_tasks.hpp>
 
 namespace natten_sim {
 namespace {
@@ -39,16 +40,17 @@ std::int64_t schedule_bytes(const BackwardProblem& problem) {
   return memory.a_head * problem.heads + memory.of_mask;
 }
 
+void require_schedulable(std::int64_t heads, std::int64_t tasks_of_a_head) {
+  if (tasks_of_a_head <= kMaxTasks / heads) return;
+  throw InvalidParameter("tasks", std::to_string(heads) + " heads of " + std::to_string(tasks_of_a_head),
+                         "at most " + std::to_string(kMaxTasks) + " tasks: fewer heads, or larger tiles");
+}
+
 void require_valid(const ScheduleRequest& request) {
   require_valid(request.problem);
   const std::int64_t a_head = request.problem.mask.attended().count;
   // Chains count too: those without tasks are still launched.
-  const std::int64_t tasks = std::max<std::int64_t>(a_head, request.problem.mask.kv_tiles);
-  if (tasks > kMaxTasks / request.problem.heads) {
-    throw InvalidParameter("tasks",
-                           std::to_string(request.problem.heads) + " heads of " + std::to_string(tasks),
-                           "at most " + std::to_string(kMaxTasks) + " tasks: fewer heads, or larger tiles");
-  }
+  require_schedulable(request.problem.heads, std::max<std::int64_t>(a_head, request.problem.mask.kv_tiles));
   require_room(request.problem);
   if (request.launch && request.launch->heads_per_section < 1) {
     throw InvalidParameter("launch_order", std::to_string(request.launch->heads_per_section),

@@ -6,6 +6,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/window_tiles.hpp>
 #include <natten_sim/sim/tiles/tile_walk.hpp>
 
 #include "schedules/mask_sizes.hpp"
@@ -43,20 +44,39 @@ BlockMask mask_of_ranges(const SequenceTiling& tiling, const std::function<KeyRa
   return mask;
 }
 
-}  // namespace
-
-BlockMask window_mask(const SequenceTiling& tiling, const SequenceWindow& window) {
+void require_valid(const SequenceTiling& tiling, const SequenceWindow& window) {
   require_valid(tiling);
   for (const auto& [name, side] :
        {std::pair{"window_left", window.left}, std::pair{"window_right", window.right}}) {
     if (side && (*side < 0 || *side > kMaxTokens))
       throw InvalidParameter(name, std::to_string(*side), "0..1099511627776 tokens");
   }
-  const std::int64_t shift = tiling.kv_tokens - tiling.q_tokens;
-  return mask_of_ranges(tiling, [&](std::int64_t query) {
-    return KeyRange{window.left ? query + shift - *window.left : 0,
-                    window.right ? query + shift + *window.right : tiling.kv_tokens - 1};
-  });
+}
+
+KeyRange keys_of(std::int64_t query, const SequenceTiling& tiling, const SequenceWindow& window) {
+  const std::int64_t diagonal = query + tiling.kv_tokens - tiling.q_tokens;
+  return {window.left ? diagonal - *window.left : 0, window.right ? diagonal + *window.right : tiling.kv_tokens - 1};
+}
+
+}  // namespace
+
+BlockMask window_mask(const SequenceTiling& tiling, const SequenceWindow& window) {
+  require_valid(tiling, window);
+  return mask_of_ranges(tiling, [&](std::int64_t query) { return keys_of(query, tiling, window); });
+}
+
+std::int64_t window_tiles(const SequenceTiling& tiling, const SequenceWindow& window) {
+  require_valid(tiling, window);
+  const std::int64_t rows = ceil_divide(tiling.q_tokens, tiling.q_tile);
+  require_edges(rows, ceil_divide(tiling.kv_tokens, tiling.kv_tile));
+  std::int64_t tiles = 0;
+  for (std::int64_t q = 0; q < rows; ++q) {
+    const std::int64_t first = keys_of(q * tiling.q_tile, tiling, window).first;
+    const std::int64_t last = keys_of(std::min((q + 1) * tiling.q_tile, tiling.q_tokens) - 1, tiling, window).last;
+    if (first >= tiling.kv_tokens || last < 0) continue;
+    tiles += std::min(last, tiling.kv_tokens - 1) / tiling.kv_tile - std::max<std::int64_t>(first, 0) / tiling.kv_tile + 1;
+  }
+  return tiles;
 }
 
 BlockMask document_mask(const SequenceTiling& tiling, const std::vector<std::int64_t>& lengths) {

@@ -25,14 +25,19 @@ inline void require_valid(const SequenceTiling& tiling) {
   require_size("kv_tile", tiling.kv_tile);
 }
 
-/// A mask without tasks. @throws InvalidParameter when it is too large.
-[[nodiscard]] inline BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
+/// @throws InvalidParameter for a mask that is too large.
+inline void require_edges(std::int64_t q_tiles, std::int64_t kv_tiles) {
   for (const auto& [name, tiles] : {std::pair{"q_tiles", q_tiles}, std::pair{"kv_tiles", kv_tiles}}) {
     if (tiles > kMostMaskEdge)
       throw InvalidParameter(name, std::to_string(tiles), "at most 65536: larger tiles make fewer");
   }
   if (q_tiles * kv_tiles > kMostMaskPairs)
     throw InvalidParameter("tiles", std::to_string(q_tiles * kv_tiles) + " pairs", "at most 268435456");
+}
+
+/// A mask without tasks. @throws InvalidParameter when it is too large.
+[[nodiscard]] inline BlockMask empty_mask(std::int64_t q_tiles, std::int64_t kv_tiles) {
+  require_edges(q_tiles, kv_tiles);
   return {static_cast<std::int32_t>(q_tiles), static_cast<std::int32_t>(kv_tiles),
           MaskCells(static_cast<std::size_t>(q_tiles * kv_tiles), TileWork::kNone)};
 }

@@ -1,5 +1,6 @@
 #include "schedules/schedule_problem.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -9,6 +10,7 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/mask.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
+#include <natten_sim/sim/schedules/window_tiles.hpp>
 
 namespace natten_sim::study {
 namespace {
@@ -35,6 +37,15 @@ ScaledSizes scaled_sizes(const ScheduleSizes& sizes) {
             1};
   }
   throw InvalidParameter("sizes", "missing", "tiles or tokens, or a mask that brings its sizes");
+}
+
+/// The window of a rule that is one, in tokens.
+std::optional<SequenceWindow> window_of(const ScheduleMask& mask, std::int64_t unit) {
+  if (std::holds_alternative<FullMask>(mask.rule)) return SequenceWindow{};
+  if (std::holds_alternative<CausalMask>(mask.rule)) return SequenceWindow{std::nullopt, 0};
+  const auto* sliding = std::get_if<SlidingWindowMask>(&mask.rule);
+  if (sliding == nullptr || std::max(sliding->left, sliding->right) > kMaxScheduleTokens / 2) return std::nullopt;
+  return SequenceWindow{unit * sliding->left, unit * sliding->right};
 }
 
 /// Builds the block mask of each rule.
@@ -144,6 +155,16 @@ void require_agreement(const ScheduleSizes& sizes, const MaskedTiles& own, const
 }
 
 }  // namespace
+
+std::optional<std::int64_t> told_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask,
+                                       std::int32_t ctas_per_chain) {
+  if (brings_sizes(mask) || ctas_per_chain < 1 || ctas_per_chain > 2) return std::nullopt;
+  ScaledSizes scaled = scaled_sizes(sizes);
+  const std::optional<SequenceWindow> window = window_of(mask, scaled.unit);
+  if (!window) return std::nullopt;
+  scaled.tiling.kv_tile *= ctas_per_chain;
+  return window_tiles(scaled.tiling, *window);
+}
 
 MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask, std::int32_t ctas_per_chain,
                          const Catalog& catalog) {

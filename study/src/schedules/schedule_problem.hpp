@@ -15,4 +15,8 @@ struct MaskedTiles {
 [[nodiscard]] MaskedTiles masked_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask,
                                        std::int32_t ctas_per_chain, const Catalog& catalog);
 
+/// How many pairs of tiles masked_tiles() would find, told at once; none: of masks that have to be made first.
+[[nodiscard]] std::optional<std::int64_t> told_tiles(const ScheduleSizes& sizes, const ScheduleMask& mask,
+                                                     std::int32_t ctas_per_chain);
+
 }  // namespace natten_sim::study

@@ -1,10 +1,14 @@
 // Masks of batches of variable length, of pairs of CTAs and of merged heads, as rows of text.
+#include <optional>
 #include <string>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/window_tiles.hpp>
 
 #include "catch.hpp"
+#include "random.hpp"
 #include "random_masks.hpp"
 
 namespace mask_shapes_test {
@@ -79,6 +83,22 @@ TEST_CASE("pairs of KV tiles of random masks are full, none, or partial where th
       three.insert(three.end(), rows.begin(), rows.end());
     }
     CHECK(rows_of(stack) == three);
+  }
+}
+
+TEST_CASE("the tiles of a window are as many as its mask has") {
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  INFO("seed " << seed);
+  RandomSequence random(seed);
+  const auto side = [&]() -> std::optional<std::int64_t> {
+    if (random.below(3) == 0) return std::nullopt;
+    return static_cast<std::int64_t>(random.below(70));
+  };
+  const auto size = [&](std::uint64_t most) { return 1 + static_cast<std::int64_t>(random.below(most)); };
+  for (int i = 0; i < 500; ++i) {
+    const SequenceTiling tiling{size(60), size(60), size(9), size(9)};
+    const SequenceWindow window{side(), side()};
+    CHECK(window_tiles(tiling, window) == window_mask(tiling, window).attended().count);
   }
 }
 

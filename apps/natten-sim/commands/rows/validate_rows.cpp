@@ -1,5 +1,7 @@
 #include "commands/rows/validate_rows.hpp"
 
+#include <algorithm>
+
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/record/ncu_csv.hpp>
@@ -44,8 +46,8 @@ Options<ValidateFlags> validate_rows() {
                   {.help = suite_names(", ") + "; several may be given [all]",
                    .choices = suite_names(" "),
                    .key = "suites"},
-                  16);
-  rows.add("--list", &F::list, {.help = "Print suites and counters, and stop", .echo = Echo::kNever});
+                  static_cast<int>(builtin_suite_names().size()));
+  rows.add("--list", &F::list, {.help = "Print suites and counters, and stop"});
   rows.add("--gpu", &F::device,
            {.value = "auto|N",
             .help = "Card to run on [auto: the first]",
@@ -90,8 +92,7 @@ Options<ValidateFlags> validate_rows() {
   rows.add(
       "--sass", &F::sass,
       {.help =
-           "Disassemble this program and check that every construct became what the lowering table promises",
-       .echo = Echo::kNever});
+           "Disassemble this program and check that every construct became what the lowering table promises"});
   rows.add("--disassembler", &F::disassembler,
            {.value = "FILE",
             .help = "With --sass: the cuobjdump to use [of PATH, else of /usr/local/cuda]",
@@ -126,6 +127,22 @@ Options<ValidateFlags> validate_rows() {
   rows.include(device_file_rows(), &F::files);
   rows.include(conclusion_rows(), &F::output);
   return rows.include(output_rows(), &F::output);
+}
+
+std::vector<std::string> options_with_effect(std::vector<std::string> names) {
+  for (const auto& row : output_rows().rows()) names.push_back(row.spec.name());
+  for (const auto& row : device_file_rows().rows()) names.push_back(row.spec.name());
+  return names;
+}
+
+Json validate_input(const ValidateFlags& flags, const std::vector<std::string>& options) {
+  Json input = Json::object();
+  const Json all = validate_rows().echo(flags);
+  for (const auto& row : validate_rows().rows()) {
+    const bool has_effect = std::find(options.begin(), options.end(), row.spec.name()) != options.end();
+    if (has_effect && all.contains(row.spec.key)) input[row.spec.key] = all.at(row.spec.key);
+  }
+  return input;
 }
 
 }  // namespace natten_sim::cli

@@ -46,4 +46,10 @@ struct ValidateFlags {
 /// Names of all views, or of those that are drawn, with `separator` between them.
 [[nodiscard]] std::string view_names(const std::string& separator, bool drawn_alone);
 
+/// The options that have an effect, of those that one way to validate takes, with those of every subcommand.
+[[nodiscard]] std::vector<std::string> options_with_effect(std::vector<std::string> names);
+
+/// `input` of an answer: these options alone, since others are refused when it is asked again.
+[[nodiscard]] Json validate_input(const ValidateFlags& flags, const std::vector<std::string>& options);
+
 }  // namespace natten_sim::cli

@@ -166,7 +166,7 @@ void describe_caches(Members& members) {
   using Q = ReuseQuestion;
   members.group("Device");
   members.add("device", &Q::device,
-              {.help = "Cache and speed of a GPU", .rules_out = {{"sms"}}, .names = NamesOfCatalog::kDevices});
+              {.help = "Cache and speed of a GPU", .names = NamesOfCatalog::kDevices});
   members.add("l2_bytes", &Q::capacity_bytes,
               {.help = "Effective capacity of the L2 [the device's]", .range = kReuseBytes});
   members.add("sector_bytes", &Q::sector_bytes,
