@@ -31,7 +31,7 @@ REASONS: dict[str, str] = {
     "output": "text is returned, not written", "quiet": "nothing is printed", "color": "nothing is printed",
     "max_memory": "the process is the caller's", "max_time": "the process is the caller's",
     "config": "keywords come from wherever the caller keeps them", "options": "likewise: msda's name of --config",
-    "estimate": "the program's alone", "batch": "count_many(), or a loop", "with_input": "to_dict() has it",
+    "estimate": "the program's alone", "table": "to_frame() is typeset by pandas", "answer_table": "likewise", "table_columns": "columns of to_frame()", "batch": "count_many(), or a loop", "with_input": "to_dict() has it",
     "columns": "attributes, and columns of sweep()'s table", "timing": "time.perf_counter()",
     "checkpoint": "for long runs of the program that may be killed",
     "predictions": "a case of validate, whose predictions compare() shows",

@@ -5,7 +5,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/advise_report.hpp>
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
@@ -272,7 +271,7 @@ Json advise_result(const study::AdviseAnswer& answer, const study::Context& cont
   return {{"devices", devices}};
 }
 
-std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& context) {
+Rows advise_rows(const study::AdviseAnswer& answer, const study::Context& context) {
   std::vector<Json> rows;
   for (const study::DeviceAdvice& advice : answer.devices) {
     for (const study::AdviceChoice& choice : advice.choices) {
@@ -281,7 +280,7 @@ std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& 
       rows.push_back(row);
     }
   }
-  return rows.empty() ? std::string("device,role\n") : csv_table(rows.front(), rows);
+  return {rows.empty() ? Json{{"device", nullptr}, {"role", nullptr}} : rows.front(), rows, {"device", "role", "window", "stride", "sparsity", "total_ms", "speedup"}};
 }
 
 std::string advise_text(const study::AdviseAnswer& answer, const study::Context& context) {

@@ -4,7 +4,6 @@
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/natten_emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -168,12 +167,12 @@ Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context
   return result;
 }
 
-std::string calibrate_csv(const study::CalibrateAnswer& answer) {
+Rows calibrate_rows(const study::CalibrateAnswer& answer) {
   std::vector<Json> rows;
   for (const study::CalibratedPass& pass : answer.passes) {
     for (const study::CalibratedRun& run : pass.runs) rows.push_back(calibrated_json(run));
   }
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"kernel", "pass", "window", "stride", "measured_ms", "predicted_ms", "deviation", "left_out_deviation"}};
 }
 
 std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Context& context) {
@@ -219,12 +218,12 @@ std::string calibration_plan_text(const study::CalibrateAnswer& plan, const stud
                             first.kernel, first.device, first.head_dim);
 }
 
-std::string calibration_plan_csv(const study::CalibrateAnswer& plan) {
+Rows calibration_plan_rows(const study::CalibrateAnswer& plan) {
   std::vector<Json> rows;
   for (const study::CalibratedPass& pass : plan.passes) {
     for (const study::SuggestedRun& planned : pass.suggestions) rows.push_back(planned_row(planned));
   }
-  return csv_table(planned_row({}), rows);
+  return {planned_row({}), rows};
 }
 
 std::string calibration_plan_script(const study::CalibrateAnswer& plan) {
@@ -246,7 +245,7 @@ with tempfile.TemporaryDirectory() as folder:
     runs.write_text(RUNS, encoding="utf-8")
     sys.exit(measure.main(["--runs", str(runs), "--save", "costs.json", *sys.argv[1:]]))
 )py",
-                     first.kernel, first.head_dim, first.device, calibration_plan_csv(plan));
+                     first.kernel, first.head_dim, first.device, csv_text(calibration_plan_rows(plan)));
 }
 
 }  // namespace natten_sim::report

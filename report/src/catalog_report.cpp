@@ -3,7 +3,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/registry.hpp>
 #include <natten_sim/report/catalog_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
@@ -50,10 +49,10 @@ Json catalog_json(const Catalog& catalog, const CatalogTable& table) {
   return result;
 }
 
-std::string catalog_csv(const Catalog& catalog, const CatalogTable& table) {
+Rows catalog_rows(const Catalog& catalog, const CatalogTable& table) {
   const std::vector<Json> rows = table.rows(catalog);
   require_entries(!rows.empty(), table);
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows};
 }
 
 Json catalog_names_json(const Catalog& catalog) {
@@ -66,7 +65,7 @@ Json catalog_names_json(const Catalog& catalog) {
   return names;
 }
 
-std::string catalog_names_csv(const Catalog& catalog) {
+Rows catalog_names_rows(const Catalog& catalog) {
   std::vector<Json> rows;
   for (const CatalogTable* table : catalog_tables()) {
     if (!table->in_overview) continue;
@@ -76,7 +75,7 @@ std::string catalog_names_csv(const Catalog& catalog) {
                       {"source", entry.contains("source") ? entry.at("source") : Json()}});
     }
   }
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows};
 }
 
 std::string catalog_names_text(const Catalog& catalog) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
@@ -337,10 +336,10 @@ std::vector<std::string> count_result_keys() {
   return keys;
 }
 
-std::string count_csv(const Json& input, const study::CountAnswer& answer) {
+Rows count_rows(const Json& input, const study::CountAnswer& answer) {
   Json row = flattened(input);
   row.update(flattened(count_result(answer)));
-  return csv_table(row, {row});
+  return {row, {row}, {"device", "input", "window", "stride", "q_tile", "kv_tile", "visited_tiles", "full_tiles", "partial_tiles", "sparsity", "speedup_mean", "speedup_work", "time_ms_total"}};
 }
 
 std::string preset_line(const Preset& preset, const Extents& input) {

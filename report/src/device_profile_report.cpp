@@ -25,8 +25,8 @@ Json profile_json(const validate::ProfiledDevice& made) {
   return result;
 }
 
-std::string profile_csv(const validate::ProfiledDevice& made) {
-  return catalog_csv(catalog_of(made), catalog_table("devices"));
+Rows profile_rows(const validate::ProfiledDevice& made) {
+  return catalog_rows(catalog_of(made), catalog_table("devices"));
 }
 
 std::string profile_text(const validate::ProfiledDevice& made) {

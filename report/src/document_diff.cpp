@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <natten_sim/io/json_text.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
@@ -175,7 +174,7 @@ Json diff_result(const DocumentDiff& diff) {
           {"differences", std::move(rows)}};
 }
 
-std::string diff_csv(const DocumentDiff& diff) {
+Rows diff_rows(const DocumentDiff& diff) {
   std::vector<Json> rows;
   for (const Difference& difference : diff.differences) {
     Json row = difference_row(difference);
@@ -184,7 +183,7 @@ std::string diff_csv(const DocumentDiff& diff) {
     }
     rows.push_back(std::move(row));
   }
-  return csv_table(difference_row({}), rows);
+  return {difference_row({}), rows};
 }
 
 std::string diff_text(const DocumentDiff& diff, const DiffRules& rules) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/explain_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -285,7 +284,7 @@ std::string explain_text(const ExplainAnswer& answer, const std::string& option_
   return answer.kernels.size() == 1 ? text : text + closing_text(profile_closing(answer, option_prefix));
 }
 
-std::string explain_csv(const ExplainAnswer& answer) {
+Rows explain_rows(const ExplainAnswer& answer) {
   std::vector<Json> rows;
   const auto row = [](const ExplainedKernel& kernel) {
     Json fields = kernel_fields(kernel);
@@ -302,7 +301,7 @@ std::string explain_csv(const ExplainAnswer& answer) {
   full.problem.causal = false;
   full.read = ExplainedReads{};
   for (const ExplainedKernel& kernel : answer.kernels) rows.push_back(row(kernel));
-  return csv_table(row(full), rows);
+  return {row(full), rows, {"title", "launches", "time_ns", "measured_bytes", "predicted_bytes", "compulsory_bytes"}};
 }
 
 }  // namespace natten_sim::report

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 #include <natten_sim/io/json.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -102,9 +101,9 @@ Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
   return {{"kernel", std::move(kernel)}};
 }
 
-std::string kernel_schedule_csv(const KernelScheduleAnswer& answer) {
+Rows kernel_schedule_rows(const KernelScheduleAnswer& answer) {
   const Json row = flattened(kernel_schedule_result(answer));
-  return csv_table(row, {row});
+  return {row, {row}, {"kernel_name", "kernel_order", "kernel_deterministic_time_ms", "kernel_unordered_time_ms", "kernel_ratio"}};
 }
 
 std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {

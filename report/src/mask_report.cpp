@@ -2,7 +2,6 @@
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/schedule_mask_text.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/mask_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
@@ -88,10 +87,10 @@ Json mask_result(const study::MaskAnswer& answer) {
   return fields;
 }
 
-std::string mask_csv(const study::MaskAnswer& answer) {
+Rows mask_rows(const study::MaskAnswer& answer) {
   std::vector<Json> rows = {flattened(count_json(answer, answer.count))};
   for (const study::BlockCount& other : answer.others) rows.push_back(flattened(count_json(answer, other)));
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"q_tile", "kv_tile", "visited_tiles", "visited_share", "full_tiles", "partial_tiles", "used_share", "time_ms_total"}};
 }
 
 std::string mask_report(const study::MaskAnswer& answer) {

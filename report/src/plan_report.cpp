@@ -4,7 +4,6 @@
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
@@ -189,14 +188,14 @@ Json plan_result(const study::PlanAnswer& answer) {
   return fields;
 }
 
-std::string plan_csv(const study::PlanAnswer& answer) {
+Rows plan_rows(const study::PlanAnswer& answer) {
   std::vector<Json> rows;
   for (const auto& [name, plan] : {std::pair{"dense", &answer.dense}, {"sparse", &answer.sparse}}) {
     Json row = {{"attention", name}, {"device", *answer.question.setting.device}, {"gpus", answer.question.gpus}};
     row.update(flattened(case_json(*plan)));
     rows.push_back(row);
   }
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"attention", "attention_ms", "communication_ms", "rest_ms", "step_ms", "run_s", "cost_dollars", "memory_total_bytes"}};
 }
 
 std::string plan_text(const study::PlanAnswer& answer) {

@@ -84,7 +84,7 @@ Json reuse_result(const ReuseAnswer& answer) {
   return {{"sweep", rows}};
 }
 
-std::string reuse_csv(const ReuseAnswer& answer, const Json& input) {
+Rows reuse_rows(const ReuseAnswer& answer, const Json& input) {
   const bool sweep = sweep_of(answer) != nullptr;
   std::vector<Json> rows;
   for (const ReuseComparison& comparison : answer.results) {
@@ -102,7 +102,7 @@ std::string reuse_csv(const ReuseAnswer& answer, const Json& input) {
     row.update(flattened(fields));
     rows.push_back(flattened(row));
   }
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"seqlen", "order", "sectors_total", "miss_sectors", "hit_rate", "dram_read_bytes", "compare_order", "compare_miss_sectors"}};
 }
 
 std::string reuse_histogram_csv(const ReuseAnswer& answer) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -186,10 +185,10 @@ std::vector<Json> release_rows(const std::vector<study::ReleaseCost>& releases) 
 
 }  // namespace
 
-std::string scatter_csv(const study::ScatterAnswer& answer) {
+Rows scatter_rows(const study::ScatterAnswer& answer) {
   const std::vector<Json> rows =
       answer.releases.empty() ? remedy_rows(*answer.cost.remedies) : release_rows(answer.releases);
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"name", "time_ns", "low_ns", "high_ns", "extra_bytes"}};
 }
 
 Json scatter_fields(const study::ScatterAnswer& answer) {

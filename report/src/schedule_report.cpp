@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -159,12 +158,12 @@ Json schedule_result(const ScheduleAnswer& answer, CriticalPath path) {
   return result;
 }
 
-std::string schedule_csv(const ScheduleAnswer& answer) {
+Rows schedule_rows(const ScheduleAnswer& answer) {
   std::vector<Json> rows;
   for (const ScheduleResult& result : answer.results) {
     rows.push_back(flattened(schedule_fields(result, CriticalPath::kHidden)));
   }
-  return csv_table(rows.front(), rows);
+  return {rows.front(), rows, {"algorithm", "makespan", "lower_bound", "optimality_gap", "utilization", "heads_in_flight"}};
 }
 
 std::string schedule_text(const ScheduleResult& result, const BackwardProblem& problem, CriticalPath path) {

@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
@@ -366,7 +365,7 @@ std::vector<std::string> search_candidate_keys() {
   return keys;
 }
 
-std::string search_csv(std::span<const SearchAnswer> answers) {
+Rows search_rows(std::span<const SearchAnswer> answers) {
   const bool several = answers.size() > 1;
   const auto with_device = [&](const SearchAnswer& answer, Json fields) {
     if (!several) return fields;
@@ -379,7 +378,7 @@ std::string search_csv(std::span<const SearchAnswer> answers) {
     for (const SearchCandidate& each : answer.candidates)
       rows.push_back(with_device(answer, candidate_fields(answer.question, each, KernelFields::kHidden)));
   }
-  return csv_table(with_device(answers.front(), columns_of(answers.front().question)), rows);
+  return {with_device(answers.front(), columns_of(answers.front().question)), rows, {"device", "window", "stride", "q_tile", "kv_tile", "sparsity", "total_ms", "speedup"}};
 }
 
 std::string search_text(std::span<const SearchAnswer> answers, const study::Context& context) {

@@ -97,7 +97,7 @@ inline constexpr const char* kOptionsFile = "config";
 // Headings of help: options that every subcommand has, and kinds of subcommands.
 inline constexpr const char* kFilesGroup = "Your own devices, presets and times";
 inline constexpr const char* kOutputGroup = "Output";
-inline constexpr const char* kPictureGroup = "Pictures";
+inline constexpr const char* kPictureGroup = "Pictures and tables";
 inline constexpr const char* kQuestionCommands = "Questions";
 inline constexpr const char* kManyCommands = "Many questions, many answers";
 inline constexpr const char* kMeasuredCommands = "Against measurements and papers";

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <natten_sim/io/files.hpp>
 
@@ -36,6 +37,8 @@ struct OutputFlags {
   bool conclusion = true;                   ///< whether an answer ends with what it comes down to
   std::optional<std::string> picture;       ///< file, or -: standard output; none: no picture
   std::optional<std::string> picture_kind;  ///< none: the first that fits the answer
+  std::optional<std::string> table;         ///< file; none: no table
+  std::vector<std::string> table_columns;   ///< empty: those that the answer names
   bool estimate = false;                    ///< what the answer takes in place of it
   std::optional<std::string> options_file;  ///< merged before the rows are read
   LimitFlags limits;                        ///< kept by run_program

@@ -14,6 +14,8 @@
 #include <natten_sim/io/child_process.hpp>
 #include <natten_sim/io/temporary_file.hpp>
 
+#include "cli/table_file.hpp"
+
 namespace natten_sim::cli {
 namespace {
 
@@ -96,7 +98,7 @@ About about_picture(const std::string& draws) {
 Options<OutputFlags> picture_rows(const std::string& draws) {
   Options<OutputFlags> rows;
   rows.add("--picture", &OutputFlags::picture, about_picture(draws));
-  return rows.group(kPictureGroup);
+  return rows.group(kPictureGroup).include(table_rows());
 }
 
 Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::string>>& kinds, const std::string& also) {
@@ -113,7 +115,7 @@ Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::
             .choices = names,
             .echo = Echo::kNever,
             .needs = also.empty() ? std::vector<std::string>{"picture"} : std::vector<std::string>{}});
-  return rows.group(kPictureGroup);
+  return rows.group(kPictureGroup).include(table_rows());
 }
 
 std::string picture_bytes(const std::string& path, const draw::Picture& picture) {

@@ -12,12 +12,14 @@
 
 namespace natten_sim::cli {
 
-/// --picture FILE, and --picture-kind KIND where a subcommand draws several. A subcommand in commands/<name>.cpp:
+/// --picture FILE, --picture-kind KIND where a subcommand draws several, and --table FILE. A subcommand in
+/// commands/<name>.cpp:
 ///
 ///     rows.include(picture_rows(report::mask_pictures()), &MaskFlags::output);
 ///     ...
 ///     put_answer(flags.output, reply, render(flags, answer),
-///                drawn(flags.output, report::mask_pictures(), answer, context));
+///                {drawn(flags.output, report::mask_pictures(), answer, context),
+///                 tabled(flags.output, [&] { return report::mask_rows(answer); })});
 ///
 /// Where the picture goes, by the name that it is given:
 ///

@@ -9,6 +9,7 @@
 #include <natten_sim/report/json.hpp>
 
 #include "cli/picture_file.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -22,6 +23,12 @@ class TreeFields final : public ResultFields {
  private:
   Json tree_;
 };
+
+std::string text_of(const AnswerBody& body) {
+  if (const auto* answer = std::get_if<JsonAnswer>(&body)) return answer->text();
+  if (const auto* rows = std::get_if<report::Rows>(&body)) return report::csv_text(*rows);
+  return std::get<std::string>(body);
+}
 
 }  // namespace
 
@@ -55,16 +62,17 @@ AnswerSink::AnswerSink(const OutputFlags& flags, Reply& reply) : flags_(flags), 
   if (!reply.is_kept()) sink_.emplace(flags.output, OutputSink::Mode::kBuffered);
 }
 
-void AnswerSink::put(AnswerBody body, const std::optional<draw::Picture>& picture) {
-  if (picture) write_picture(*flags_.picture, *picture);
+void AnswerSink::put(AnswerBody body, const Exhibits& exhibits) {
+  if (flags_.table && !exhibits.table) throw InvalidParameter("table", *flags_.table, "an answer that has rows");
+  if (exhibits.picture) write_picture(*flags_.picture, *exhibits.picture);
+  if (exhibits.table) write_table(flags_, *exhibits.table);
   if (!sink_) return reply_.keep(std::move(body));
-  const auto* answer = std::get_if<JsonAnswer>(&body);
-  sink_->write(emphasised(flags_, draw::printable(answer != nullptr ? answer->text() : std::get<std::string>(body))));
+  sink_->write(emphasised(flags_, draw::printable(text_of(body))));
   sink_->commit();
 }
 
-void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body, const std::optional<draw::Picture>& picture) {
-  AnswerSink(flags, reply).put(std::move(body), picture);
+void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body, const Exhibits& exhibits) {
+  AnswerSink(flags, reply).put(std::move(body), exhibits);
 }
 
 }  // namespace natten_sim::cli

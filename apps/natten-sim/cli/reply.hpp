@@ -7,6 +7,7 @@
 
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/report/draw/svg.hpp>
+#include <natten_sim/report/rows.hpp>
 
 #include "cli/output.hpp"
 
@@ -45,8 +46,14 @@ class JsonAnswer {
   std::shared_ptr<const ResultFields> result_;
 };
 
-/// What a run answers: values for --json, else text.
-using AnswerBody = std::variant<std::string, JsonAnswer>;
+/// What a run answers: values for --json, rows for --csv, else text.
+using AnswerBody = std::variant<std::string, report::Rows, JsonAnswer>;
+
+/// What it writes beside its answer, where --picture and --table ask for that.
+struct Exhibits {
+  std::optional<draw::Picture> picture = {};
+  std::optional<report::Rows> table = {};
+};
 
 /// Where a run's answer goes: it is printed, or kept for who asked.
 class Reply {
@@ -70,8 +77,8 @@ class Reply {
 class AnswerSink {
  public:
   AnswerSink(const OutputFlags& flags, Reply& reply);
-  /// Before it the picture that --picture asks for.
-  void put(AnswerBody body, const std::optional<draw::Picture>& picture = {});
+  /// The exhibits are written before the answer. @throws InvalidParameter for a table that the answer does not have
+  void put(AnswerBody body, const Exhibits& exhibits = {});
 
  private:
   const OutputFlags& flags_;
@@ -80,6 +87,6 @@ class AnswerSink {
 };
 
 void put_answer(const OutputFlags& flags, Reply& reply, AnswerBody body,
-                const std::optional<draw::Picture>& picture = {});
+                const Exhibits& exhibits = {});
 
 }  // namespace natten_sim::cli

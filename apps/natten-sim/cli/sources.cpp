@@ -16,10 +16,9 @@ void refuse_two_outputs(const Sources& sources) {
     return source == nullptr ? std::nullopt : source->words;
   };
   const std::optional<std::vector<std::string>> picture = words_of("picture"), output = words_of("output");
-  if (!picture) return;
-  if (format != nullptr && !output && picture->front() == "-")
+  if (picture && format != nullptr && !output && picture->front() == "-")
     throw Conflict("--picture -", format, std::string("a file, or --output FILE for the answer of ") + format);
-  if (picture == output) throw InvalidParameter("picture", picture->front(), "another file than --output");
+  if (picture && picture == output) throw InvalidParameter("picture", picture->front(), "another file than --output");
 }
 
 Sources::Sources(const Command& command)

@@ -6,6 +6,7 @@
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
@@ -44,11 +45,12 @@ int run_advise(const AdviseFlags& flags, Reply& reply) {
     report::add_closing(closing, result);
     body = JsonAnswer("advise", advice_rows().echo(answer.question), std::move(result));
   } else if (flags.output.csv) {
-    body = report::advise_csv(answer, context);
+    body = report::advise_rows(answer, context);
   } else {
     body = report::advise_text(answer, context) + report::closing_text(closing);
   }
-  put_answer(flags.output, reply, std::move(body), picture);
+  put_answer(flags.output, reply, std::move(body),
+             {picture, tabled(flags.output, [&] { return report::advise_rows(answer, context); })});
   return kExitDone;
 }
 

@@ -8,6 +8,7 @@
 #include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/row_source.hpp"
 
 namespace natten_sim::cli {
@@ -59,7 +60,7 @@ AnswerBody render_any(const AtomicsFlags& flags, const ScatterAnswer& answer) {
     return JsonAnswer("atomics", options_of<ScatterQuestion>().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::scatter_text(answer) + report::closing_text(closing);
-  return report::scatter_csv(answer);
+  return report::scatter_rows(answer);
 }
 
 AnswerBody render(const AtomicsFlags& flags, const ScatterAnswer& answer) {
@@ -84,7 +85,9 @@ int run_atomics(const AtomicsFlags& flags, Reply& reply) {
   bar.clear();
   AnswerBody body = render(flags, answer);
   if (const std::optional<std::string> note = report::saturation_note(answer)) notes.note(*note);
-  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::scatter_pictures(), answer, context));
+  put_answer(flags.output, reply, std::move(body),
+             {drawn(flags.output, report::scatter_pictures(), answer, context),
+              tabled(flags.output, [&] { return report::scatter_rows(answer); })});
   return kExitDone;
 }
 

@@ -11,6 +11,7 @@
 #include "cli/context.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -80,7 +81,7 @@ Options<CalibrateFlags> calibrate_rows() {
 
 AnswerBody render_calibration(const CalibrateFlags& flags, const study::CalibrateAnswer& answer,
                               const study::Context& context) {
-  if (flags.output.csv) return report::calibrate_csv(answer);
+  if (flags.output.csv) return report::calibrate_rows(answer);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
   if (!flags.output.json) return report::calibrate_text(answer, context) + report::closing_text(closing);
@@ -101,11 +102,11 @@ int plan_runs(const CalibrateFlags& flags, const study::Context& context, Reply&
   const study::CalibrateAnswer plan = study::plan_calibration(question, context);
   if (flags.script) write_file(*flags.script, report::calibration_plan_script(plan));
   const auto body = [&]() -> AnswerBody {
-    if (flags.output.csv) return report::calibration_plan_csv(plan);
+    if (flags.output.csv) return report::calibration_plan_rows(plan);
     if (!flags.output.json) return report::calibration_plan_text(plan, context);
     return JsonAnswer("calibrate", calibrate_rows().echo(flags), report::calibrate_result(plan, context));
   };
-  put_answer(flags.output, reply, body());
+  put_answer(flags.output, reply, body(), {{}, tabled(flags.output, [&] { return report::calibration_plan_rows(plan); })});
   return kExitDone;
 }
 
@@ -135,7 +136,8 @@ int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   if (flags.save)
     write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
   put_answer(flags.output, reply, render_calibration(flags, answer, context),
-             drawn(flags.output, report::calibrate_pictures(), answer, context));
+             {drawn(flags.output, report::calibrate_pictures(), answer, context),
+              tabled(flags.output, [&] { return report::calibrate_rows(answer); })});
   return kExitDone;
 }
 

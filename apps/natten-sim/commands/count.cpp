@@ -20,6 +20,7 @@
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands.hpp"
 #include "commands/rows/mask_answer.hpp"
 #include "commands/rows/mask_values.hpp"
@@ -66,7 +67,7 @@ Options<CountFlags> count_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"picture", "ascii", "csv", "at-q-tile"}}});
+            .rules_out = {{"picture", "table", "ascii", "csv", "at-q-tile"}}});
   rows.add("--with-input", &CountFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -179,6 +180,10 @@ AnswerBody plain_json(const CountAnswer& answer) {
   return JsonAnswer("count", question_rows().echo(answer.question), std::make_shared<CountFields>(answer));
 }
 
+report::Rows csv_rows(const CountAnswer& answer) {
+  return report::count_rows(question_rows().echo(answer.question), answer);
+}
+
 AnswerBody render_any(const CountFlags& flags, const CountAnswer& answer, const study::Context& context) {
   if (flags.ascii) return report::tile_ascii(answer.forward.problem, flags.at_q_tile);
   const std::string call = emitted(flags, answer, context);
@@ -190,7 +195,7 @@ AnswerBody render_any(const CountFlags& flags, const CountAnswer& answer, const 
     return JsonAnswer("count", question_rows().echo(answer.question), std::move(result));
   }
   if (flags.emit) return call;
-  if (flags.output.csv) return report::count_csv(question_rows().echo(answer.question), answer);
+  if (flags.output.csv) return csv_rows(answer);
   return report::count_text(answer) + report::closing_text(closing_of(flags, answer, context));
 }
 
@@ -232,7 +237,7 @@ int run_count(const CountFlags& flags, Reply& reply) {
   }
   note_preset(flags.question.setting, context.catalog, notes);
   say_defaults(answer, notes);
-  put_answer(flags.output, reply, std::move(body), picture);
+  put_answer(flags.output, reply, std::move(body), {picture, tabled(flags.output, [&] { return csv_rows(answer); })});
   return kExitDone;
 }
 

@@ -4,6 +4,7 @@
 #include "cli/options.hpp"
 #include "cli/output.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "diff/diff_file.hpp"
 #include "diff/rows_diff.hpp"
 
@@ -29,6 +30,7 @@ Options<DiffFlags> diff_rows() {
   rows.add("--ignore", &F::ignore,
            {.value = "NAME", .help = "Members that are passed over, at any depth [version commit]"});
   rows.group("What counts as different");
+  rows.include(table_rows(), &F::output);
   return rows.include(output_rows(), &F::output);
 }
 
@@ -55,11 +57,14 @@ int run_diff(const DiffFlags& flags, Reply& reply) {
   const report::DiffRules rules{.tolerance = flags.tolerance,
                                 .ignored = {flags.ignore.begin(), flags.ignore.end()}};
   const report::DocumentDiff diff = compare_files(flags, rules);
+  AnswerBody body;
   if (flags.output.json) {
-    put_answer(flags.output, reply, JsonAnswer("diff", diff_rows().echo(flags), report::diff_result(diff)));
+    body = JsonAnswer("diff", diff_rows().echo(flags), report::diff_result(diff));
   } else {
-    write_output(flags.output, flags.output.csv ? report::diff_csv(diff) : report::diff_text(diff, rules));
+    body = flags.output.csv ? AnswerBody(report::diff_rows(diff)) : report::diff_text(diff, rules);
   }
+  put_answer(flags.output, reply, std::move(body),
+             {.table = tabled(flags.output, [&] { return report::diff_rows(diff); })});
   return diff.beyond() == 0 ? kExitDone : kExitOutOfTolerance;
 }
 

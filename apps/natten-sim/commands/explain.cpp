@@ -6,6 +6,7 @@
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -74,9 +75,11 @@ int run_explain(const ExplainFlags& flags, Reply& reply) {
   if (flags.output.json) {
     body = JsonAnswer("explain", explain_rows().echo(flags), report::explain_result(answer));
   } else {
-    body = flags.output.csv ? report::explain_csv(answer) : report::explain_text(answer, "--");
+    body = flags.output.csv ? AnswerBody(report::explain_rows(answer)) : report::explain_text(answer, "--");
   }
-  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::explain_pictures(), answer, context));
+  put_answer(flags.output, reply, std::move(body),
+             {drawn(flags.output, report::explain_pictures(), answer, context),
+              tabled(flags.output, [&] { return report::explain_rows(answer); })});
   return kExitDone;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/context.hpp"
 #include "cli/output.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -22,13 +23,14 @@ struct ListFlags {
 
 /// Of everything: the names alone.
 void list_all(const ListFlags& flags, Reply& reply, const Catalog& catalog) {
+  const auto rows = [&] { return report::catalog_names_rows(catalog); };
+  AnswerBody body;
   if (flags.output.json) {
-    put_answer(flags.output, reply, JsonAnswer("list", {{"what", nullptr}}, report::catalog_names_json(catalog)));
-  } else if (flags.output.csv) {
-    write_output(flags.output, report::catalog_names_csv(catalog));
+    body = JsonAnswer("list", {{"what", nullptr}}, report::catalog_names_json(catalog));
   } else {
-    write_output(flags.output, report::catalog_names_text(catalog));
+    body = flags.output.csv ? AnswerBody(rows()) : report::catalog_names_text(catalog);
   }
+  put_answer(flags.output, reply, std::move(body), {.table = tabled(flags.output, rows)});
 }
 
 std::string choices() {
@@ -86,14 +88,15 @@ void write_kernel_file(const ListFlags& flags, const std::vector<FoundEntry>& fo
 
 /// Whole tables, or one entry of each.
 void list_tables(const ListFlags& flags, Reply& reply, const std::vector<FoundEntry>& found) {
-  if (flags.output.csv) {
+  if (flags.output.csv || flags.output.table) {
     if (found.size() > 1) {
       throw InvalidParameter(
-          "--csv", *flags.what + ", which stands in several lists",
+          flags.output.csv ? "--csv" : "--table", *flags.what + ", which stands in several lists",
           "--json, or the list: " + found.front().table->name + " or " + found.back().table->name);
     }
-    write_output(flags.output, report::catalog_csv(found.front().catalog, *found.front().table));
-    return;
+    const report::Rows rows = report::catalog_rows(found.front().catalog, *found.front().table);
+    if (flags.output.csv) return put_answer(flags.output, reply, rows, {.table = rows});
+    write_table(flags.output, rows);
   }
   Json result = Json::object();
   std::string text;
@@ -145,8 +148,9 @@ Command list_command() {
   options.add("--file", &ListFlags::file,
               {.help = "Of kernels: the kernel file that describes them, as --kernel takes it",
                .echo = Echo::kNever,
-               .excludes = {"json", "csv"}});
+               .excludes = {"json", "csv", "table"}});
   options.include(catalog_rows(), &ListFlags::files);
+  options.include(table_rows(), &ListFlags::output);
   options.include(output_rows(), &ListFlags::output);
   bind(command, options.essentials({"json", "csv"}), run_list);
   command.positional_choices = choices();

@@ -4,7 +4,6 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/msda_data.hpp>
 #include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/msda_report.hpp>
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/msda.hpp>
@@ -14,6 +13,7 @@
 #include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 
@@ -88,6 +88,11 @@ void require_answerable(const MsdaFlags& flags) {
                            "--workload with a name that natten-sim msda --help lists, or a JSON file");
 }
 
+report::Rows order_rows(const MsdaAnswer& answer) {
+  const std::vector<Json> rows = report::msda_order_rows(answer);
+  return {rows.front(), rows, {"order", "time_ns", "l2_hit_rate", "l2_misses", "bytes"}};
+}
+
 AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study::Context& context) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion && !flags.output.csv)
@@ -98,8 +103,7 @@ AnswerBody render(const MsdaFlags& flags, const MsdaAnswer& answer, const study:
     return JsonAnswer("msda", options_of<MsdaQuestion>().echo(answer.question), std::move(result));
   }
   if (!flags.output.csv) return report::msda_text(answer) + report::closing_text(closing);
-  const std::vector<Json> rows = report::msda_order_rows(answer);
-  return report::csv_table(rows.front(), rows);
+  return order_rows(answer);
 }
 
 int run_msda(const MsdaFlags& flags, Reply& reply) {
@@ -117,7 +121,8 @@ int run_msda(const MsdaFlags& flags, Reply& reply) {
   bar.clear();
   if (const std::optional<std::string> note = report::borrowed_note(answer)) notes.note(*note);
   put_answer(flags.output, reply, render(flags, answer, context),
-             drawn(flags.output, report::msda_pictures(), answer, context));
+             {drawn(flags.output, report::msda_pictures(), answer, context),
+              tabled(flags.output, [&] { return order_rows(answer); })});
   return kExitDone;
 }
 

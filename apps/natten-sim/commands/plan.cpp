@@ -7,6 +7,7 @@
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
@@ -32,11 +33,13 @@ int run_plan(const PlanFlags& flags, Reply& reply) {
     report::add_closing(closing, result);
     body = JsonAnswer("plan", options_of<study::PlanQuestion>().echo(answer.question), std::move(result));
   } else if (flags.output.csv) {
-    body = report::plan_csv(answer);
+    body = report::plan_rows(answer);
   } else {
     body = report::plan_text(answer) + report::closing_text(closing);
   }
-  put_answer(flags.output, reply, std::move(body), drawn(flags.output, report::plan_pictures(), answer, context));
+  put_answer(flags.output, reply, std::move(body),
+             {drawn(flags.output, report::plan_pictures(), answer, context),
+              tabled(flags.output, [&] { return report::plan_rows(answer); })});
   return kExitDone;
 }
 

@@ -5,7 +5,6 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/draw/panels.hpp>
 #include <natten_sim/report/published_picture.hpp>
 #include <natten_sim/report/published_report.hpp>
@@ -17,6 +16,7 @@
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -66,11 +66,15 @@ std::string summary_text(const std::vector<validate::PublishedRow>& rows) {
   return report::text_table(table) + "\n" + report::published_summary(rows) + "\n";
 }
 
+report::Rows csv_rows(const std::vector<PublishedRow>& rows) {
+  const std::vector<report::Json> table = report::published_rows(rows);
+  return {table.front(), table, {"work", "figure", "item", "series", "axis_value", "unit", "published", "ours", "measured", "verdict"}};
+}
+
 AnswerBody render(const ReproduceFlags& flags, const std::string& work,
                   const std::vector<PublishedRow>& rows) {
   if (flags.output.csv) {
-    const std::vector<report::Json> table = report::published_rows(rows);
-    return report::csv_table(table.front(), table);
+    return csv_rows(rows);
   }
   if (flags.markdown) return report::published_markdown(rows);
   std::optional<report::Closing> closing;
@@ -161,7 +165,8 @@ int run_reproduce(const ReproduceFlags& flags, Reply& reply) {
   if (flags.output.picture) picture = figures_picture(*flags.output.picture, rows);
   if (flags.pages) write_pages(*flags.pages, rows);
   if (flags.html) write_file(*flags.html, report::published_html(report::published_figures(rows)));
-  put_answer(flags.output, reply, render(flags, name, rows), picture);
+  put_answer(flags.output, reply, render(flags, name, rows),
+             {picture, tabled(flags.output, [&] { return csv_rows(rows); })});
   return report::count_outside(rows) == 0 ? kExitDone : kExitOutOfTolerance;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/reuse_flags.hpp"
 
 namespace natten_sim::cli {
@@ -64,7 +65,7 @@ AnswerBody render_any(const ReuseFlags& flags, const ReuseAnswer& answer, const 
   }
   if (!flags.output.csv) return report::reuse_text(answer) + report::closing_text(closing);
   if (picture != nullptr && picture->csv != nullptr) return picture->csv(answer);
-  return report::reuse_csv(answer, reuse_input(answer.question));
+  return report::reuse_rows(answer, reuse_input(answer.question));
 }
 
 AnswerBody render_reuse(const ReuseFlags& flags, const ReuseAnswer& answer, const ReusePicture* picture,
@@ -111,7 +112,9 @@ int run_reuse(const ReuseFlags& flags, Reply& reply) {
   AnswerBody body = render_reuse(flags, answer, picture, context);
   concluding.clear();
   say_capacity(answer, Notes(flags.output));
-  put_answer(flags.output, reply, std::move(body), drawn);
+  put_answer(flags.output, reply, std::move(body), {drawn, tabled(flags.output, [&] {
+                                                      return report::reuse_rows(answer, reuse_input(answer.question));
+                                                    })});
   return kExitDone;
 }
 

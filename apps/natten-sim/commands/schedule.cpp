@@ -31,6 +31,7 @@
 #include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/schedule_rows.hpp"
 
 namespace natten_sim::cli {
@@ -71,7 +72,7 @@ void refuse_shared_files(const ScheduleFlags& flags) {
 
 AnswerBody render_any(const ScheduleFlags& flags, const ScheduleAnswer& answer, const report::Json& input,
                       const study::ScheduleQuestion& asked, report::CriticalPath path) {
-  if (flags.output.csv) return report::schedule_csv(answer);
+  if (flags.output.csv) return report::schedule_rows(answer);
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer, study::conclude(answer, asked));
   if (flags.output.json) {
@@ -107,7 +108,7 @@ void write_in_parts(OutputSink& file, std::string_view text, bool quiet) {
 
 /// The answer, and beside it each file that was asked for. Nothing is put in place before every file could be
 /// opened: one that is refused leaves none. `printed`: a picture that stands in place of the answer.
-void write_all(const ScheduleFlags& flags, Reply& reply, AnswerBody answer,
+void write_all(const ScheduleFlags& flags, Reply& reply, AnswerBody answer, std::optional<report::Rows> rows,
                const std::vector<std::pair<std::optional<std::string>, std::string_view>>& texts,
                const std::string& printed = "") {
   AnswerSink sink(flags.output, reply);
@@ -119,7 +120,7 @@ void write_all(const ScheduleFlags& flags, Reply& reply, AnswerBody answer,
   }
   for (const std::unique_ptr<OutputSink>& file : files) file->commit();
   if (!printed.empty()) write_in_place_of_answer(printed);
-  sink.put(std::move(answer));
+  sink.put(std::move(answer), {.table = std::move(rows)});
 }
 
 std::string trace_of(const ScheduleFlags& flags, const FinishedSchedule& finished,
@@ -134,6 +135,10 @@ void require_shown(const ScheduleFlags& flags, const BackwardProblem& problem) {
     if (flags.output.picture) report::require_drawable(problem);
     if (flags.perfetto) report::require_traceable(problem);
   }
+}
+
+std::optional<report::Rows> tabled_rows(const ScheduleFlags& flags, const ScheduleAnswer& answer) {
+  return tabled(flags.output, [&] { return report::schedule_rows(answer); });
 }
 
 /// The answer with pictures, tables and traces.
@@ -158,7 +163,7 @@ void write_files(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer&
   const std::string trace = flags.perfetto ? trace_of(flags, finished, run) : "";
   const bool printed = flags.output.picture == "-";
   const std::string drawn = flags.output.picture ? picture_bytes(*flags.output.picture, picture) : "";
-  write_all(flags, reply, std::move(body),
+  write_all(flags, reply, std::move(body), tabled_rows(flags, answer),
             {{printed ? std::nullopt : flags.output.picture, drawn},
              {flags.perfetto, trace},
              {flags.emit_table, table},
@@ -171,7 +176,7 @@ void write_one(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer& a
                const report::Json& input, const study::ScheduleQuestion& asked) {
   (void)study::require_finished(answer.results.front());
   if constexpr (kJsonAlone) {
-    write_all(flags, reply, render(flags, answer, input, asked), {});
+    write_all(flags, reply, render(flags, answer, input, asked), {}, {});
   } else {
     write_files(flags, reply, answer, input, asked);
   }
@@ -251,7 +256,7 @@ void run_algorithms(const ScheduleFlags& flags, Reply& reply, study::Context con
   if (checkpoint) checkpoint->write(study::table_of("best", study::require_finished(answer.results.front())));
   const report::Json input = schedule_input(flags, answer);
   if (question.algorithms.empty()) {
-    write_all(flags, reply, render(flags, answer, input, question), {});
+    write_all(flags, reply, render(flags, answer, input, question), tabled_rows(flags, answer), {});
   } else {
     write_one(flags, reply, answer, input, question);
   }
@@ -279,7 +284,7 @@ void load_costs(ScheduleFlags& flags, study::Context& context) {
 AnswerBody kernel_body(const ScheduleFlags& flags, const study::KernelScheduleAnswer& answer) {
   std::optional<report::Closing> closing;
   if (flags.output.conclusion) closing = report::closing_of(answer);
-  if (flags.output.csv) return report::kernel_schedule_csv(answer);
+  if (flags.output.csv) return report::kernel_schedule_rows(answer);
   if (!flags.output.json) return report::kernel_schedule_text(answer) + report::closing_text(closing);
   report::Json result = report::kernel_schedule_result(answer);
   report::add_closing(closing, result);
@@ -290,8 +295,9 @@ AnswerBody kernel_body(const ScheduleFlags& flags, const study::KernelScheduleAn
 void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& context) {
   const study::KernelScheduleQuestion question = study::kernel_question_of(flags.parts);
   const study::KernelScheduleAnswer answer = study::kernel_schedule(question, context);
+  std::optional<report::Rows> rows = tabled(flags.output, [&] { return report::kernel_schedule_rows(answer); });
   if (!flags.output.picture && !flags.perfetto && !flags.emit_table)
-    return write_all(flags, reply, kernel_body(flags, answer), {});
+    return write_all(flags, reply, kernel_body(flags, answer), std::move(rows), {});
   study::ScheduleQuestion run = study::deterministic_run(question, answer);
   run.begins = [&](const BackwardProblem& problem) { require_shown(flags, problem); };
   run.detail = {.times = flags.output.picture || flags.perfetto, .critical_path = flags.output.picture.has_value()};
@@ -305,7 +311,7 @@ void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& 
   const std::string trace = flags.perfetto ? trace_of(flags, finished, nullptr) : "";
   const std::string table =
       flags.emit_table ? to_json(study::table_of(planned.results.front().name, finished)) : "";
-  write_all(flags, reply, kernel_body(flags, answer),
+  write_all(flags, reply, kernel_body(flags, answer), std::move(rows),
             {{printed ? std::nullopt : flags.output.picture, drawn}, {flags.perfetto, trace}, {flags.emit_table, table}},
             printed ? picture.svg : "");
 }

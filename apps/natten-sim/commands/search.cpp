@@ -20,6 +20,7 @@
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands.hpp"
 #include "commands/rows/search_values.hpp"
 #include "commands/rows/setting_values.hpp"
@@ -58,7 +59,7 @@ Options<SearchFlags> search_rows() {
            {.value = "FILE",
             .help = "Answer JSON Lines from FILE (- for standard input): one result object a line",
             .echo = Echo::kNever,
-            .rules_out = {{"csv", "picture"}}});
+            .rules_out = {{"csv", "picture", "table"}}});
   rows.add("--with-input", &SearchFlags::with_input,
            {.help = "With --batch: each answer begins with its input, with every default",
             .echo = Echo::kNever,
@@ -118,7 +119,7 @@ AnswerBody render(const SearchFlags& flags, const std::vector<SearchAnswer>& ans
     return JsonAnswer("search", asked_rows().echo(study::filled_in(flags.asked, answers)), std::move(result));
   }
   if (flags.emit) return call;
-  if (flags.output.csv) return report::search_csv(answers);
+  if (flags.output.csv) return report::search_rows(answers);
   const std::string text = report::search_text(answers, context);
   return text.empty() ? text : text + report::closing_text(closing);
 }
@@ -211,7 +212,8 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   say_defaults(answers.front(), notes);
   say_what_is_missing(answers);
   if (flags.timing) std::fprintf(stderr, "natten-sim: %.3f s, %u threads\n", seconds, context.threads);
-  put_answer(flags.output, reply, std::move(body), picture);
+  put_answer(flags.output, reply, std::move(body),
+             {picture, tabled(flags.output, [&] { return report::search_rows(answers); })});
   return kExitDone;
 }
 

@@ -3,7 +3,6 @@
 
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/trust_picture.hpp>
 #include <natten_sim/report/trust_report.hpp>
 
@@ -12,6 +11,7 @@
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 namespace {
@@ -75,10 +75,14 @@ std::vector<JudgedAnswer> judged(const TrustFlags& flags) {
   return validate::judged_answers(comparison);
 }
 
+report::Rows csv_rows(const TrustFlags& flags, const std::vector<JudgedAnswer>& answers) {
+  const std::vector<report::Json> rows = flags.answers ? report::judged_answer_rows(answers) : report::trust_rows(answers);
+  return {rows.front(), rows};
+}
+
 AnswerBody render(const TrustFlags& flags, const std::vector<JudgedAnswer>& answers) {
   if (flags.output.csv) {
-    const std::vector<report::Json> rows = flags.answers ? report::judged_answer_rows(answers) : report::trust_rows(answers);
-    return report::csv_table(rows.front(), rows);
+    return csv_rows(flags, answers);
   }
   if (flags.output.json) return JsonAnswer("trust", trust_options().echo(flags), report::trust_fields(answers, flags.answers));
   return (flags.answers ? report::judged_answers_text(answers) + "\n" : "") + report::trust_text(answers);
@@ -94,7 +98,8 @@ int run_trust(const TrustFlags& flags, Reply& reply) {
                            "what natten-sim trust lists");
   std::optional<draw::Picture> picture;
   if (flags.output.picture) picture = report::trust_picture(answers);
-  put_answer(flags.output, reply, render(flags, answers), picture);
+  put_answer(flags.output, reply, render(flags, answers),
+             {picture, tabled(flags.output, [&] { return csv_rows(flags, answers); })});
   return kExitDone;
 }
 

@@ -7,7 +7,6 @@
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/closing.hpp>
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/device_profile_report.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
@@ -23,6 +22,7 @@
 #include "cli/output.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/validate_rows.hpp"
 
 namespace natten_sim::cli {
@@ -47,15 +47,17 @@ struct Mode {
   int (*run)(Job& job);
 };
 
-/// One of three functions: the `result` object, CSV, text.
-template <typename Result, typename Csv, typename Text>
-void print(const Job& job, Result result, Csv csv, Text text) {
+/// One of three functions: the `result` object, rows, text.
+template <typename Result, typename Rows, typename Text>
+void print(const Job& job, Result result, Rows rows, Text text, const std::optional<draw::Picture>& picture = {}) {
   const OutputFlags& output = job.flags.output;
+  AnswerBody body;
   if (output.json) {
-    put_answer(output, *job.reply, JsonAnswer("validate", validate_input(job.flags, job.options), result()));
+    body = JsonAnswer("validate", validate_input(job.flags, job.options), result());
   } else {
-    write_output(output, output.csv ? csv() : text());
+    body = output.csv ? AnswerBody(rows()) : AnswerBody(text());
   }
+  put_answer(output, *job.reply, std::move(body), {picture, tabled(output, rows)});
 }
 
 /// What the folder of recordings holds for views; nothing without a folder.
@@ -92,7 +94,7 @@ int print_comparison(const Job& job, const std::vector<Suite>& suites,
         report::add_closing(closing, result);
         return result;
       },
-      [&] { return report::validation_csv(comparison); },
+      [&] { return report::validation_rows(comparison); },
       [&] { return report::validation_text(recordings, comparison, rows) + report::closing_text(closing); });
   return all_hold(comparison) ? kExitDone : kExitOutOfTolerance;
 }
@@ -110,7 +112,7 @@ std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
 
 int run_list(Job& job) {
   print(
-      job, [&] { return report::suites_json(job.suites); }, [&] { return report::suites_csv(job.suites); },
+      job, [&] { return report::suites_json(job.suites); }, [&] { return report::suites_rows(job.suites); },
       [&] { return report::suites_text(job.suites); });
   return kExitDone;
 }
@@ -122,16 +124,15 @@ int run_view(Job& job) {
   const report::ViewKind& kind = report::view_kind(name);
   const std::optional<report::ValidationView> view = kind.make(recorded_data(job, *job.flags.recorded));
   if (!view) throw InvalidParameter("recorded", *job.flags.recorded, kind.needs);
-  if (const auto& path = job.flags.output.picture) {
-    if (!view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
-    write_picture(*path, *view->picture);
-  }
+  const bool drawn = job.flags.output.picture.has_value();
+  if (drawn && !view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
   print(
       job,
       [&] {
         return report::Json{{"view", name}, {"rows", view->rows}};
       },
-      [&] { return report::csv_table(view->empty_row, view->rows); }, [&] { return view->text; });
+      [&] { return report::Rows{view->empty_row, view->rows}; }, [&] { return view->text; },
+      drawn ? view->picture : std::nullopt);
   return kExitDone;
 }
 
@@ -189,7 +190,7 @@ int gpu_index(const ValidateFlags& flags) {
 void print_checks(Job& job, std::uint64_t seed, const std::vector<CheckedPoint>& checks) {
   job.flags.seed = seed;
   print(
-      job, [&] { return report::checks_json(checks); }, [&] { return report::checks_csv(checks); },
+      job, [&] { return report::checks_json(checks); }, [&] { return report::checks_rows(checks); },
       [&] { return report::checks_text(checks); });
 }
 
@@ -213,7 +214,7 @@ int run_sass(Job& job) {
       check_lowerings(parse_sass(disassemble_this_program(job.flags.disassembler)), builtin_lowerings());
   print(
       job, [&] { return report::lowering_checks_json(checks); },
-      [&] { return report::lowering_checks_csv(checks); },
+      [&] { return report::lowering_checks_rows(checks); },
       [&] { return report::lowering_checks_text(checks); });
   const auto is = [](LoweringVerdict verdict) {
     return [verdict](const LoweringCheck& check) { return check.verdict == verdict; };
@@ -312,7 +313,7 @@ int run_profile_device(Job& job) {
       profiled_device(file.stem().string(), gpu.stream, gpu.samples, job.context.catalog.devices);
   write_file(file.string(), device_file_json(made.device));
   print(
-      job, [&] { return report::profile_json(made); }, [&] { return report::profile_csv(made); },
+      job, [&] { return report::profile_json(made); }, [&] { return report::profile_rows(made); },
       [&] { return report::profile_text(made); });
   return kExitDone;
 }

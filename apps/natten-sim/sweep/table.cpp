@@ -12,6 +12,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/report/vega_chart.hpp>
 
 namespace natten_sim::cli {
@@ -201,6 +202,14 @@ std::string sweep_sentence(const SweepGrid& grid, const SweepTable& table, const
 
 namespace {
 
+/// A column's words and unit; fractions at its ticks are per cent.
+draw::AxisSpec axis_of(const std::string& column, const std::vector<double>& values) {
+  const std::string title = report::column_title(column);
+  return {.label = title,
+          .scale = draw::scale_for(values),
+          .unit = title.ends_with("(%)") ? draw::Unit::kPercent : draw::Unit::kNumber};
+}
+
 /// A row for each value of `x`, such as a shape or a name.
 draw::Picture picture_by_name(const draw::Heading& heading, const std::vector<Json>& rows,
                               const std::string& x, const std::string& y, const std::string& by) {
@@ -220,7 +229,7 @@ draw::Picture picture_by_name(const draw::Heading& heading, const std::vector<Js
     }
     plot.rows.push_back(std::move(dots));
   }
-  plot.value = {.label = y, .scale = draw::scale_for(values)};
+  plot.value = axis_of(y, values);
   return report::picture_of(plot);
 }
 
@@ -253,8 +262,8 @@ draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, con
     }
     plot.series.push_back(std::move(series));
   }
-  plot.x = {.label = x, .scale = draw::scale_for(xs)};
-  plot.y = {.label = y, .scale = draw::scale_for(ys)};
+  plot.x = axis_of(x, xs);
+  plot.y = axis_of(y, ys);
   return report::picture_of(plot);
 }
 

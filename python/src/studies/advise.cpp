@@ -33,7 +33,7 @@ void bind_advise(nb::module_& module) {
           .result = report::advise_result,
           .text = report::advise_text,
           .csv = [](const AdviseAnswer& answer, const study::Context& context,
-                    const Json&) { return report::advise_csv(answer, context); },
+                    const Json&) { return report::csv_text(report::advise_rows(answer, context)); },
           .pictures = [](const AdviseAnswer& answer) { return pictures_of(report::advise_pictures(), answer); },
           .closing = [](const AdviseAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
             return report::closing_of(answer);

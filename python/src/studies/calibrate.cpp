@@ -179,7 +179,7 @@ void bind_calibrate(nb::module_& module) {
           .text = [](const CalibratedRuns& found,
                      const study::Context& context) { return report::calibrate_text(found.answer, context); },
           .csv = [](const CalibratedRuns& found, const study::Context&,
-                    const Json&) { return report::calibrate_csv(found.answer); },
+                    const Json&) { return report::csv_text(report::calibrate_rows(found.answer)); },
           .pictures = [](const CalibratedRuns& found) {
             return pictures_of(report::calibrate_pictures(), found,
                                [](const CalibratedRuns& part) -> const auto& { return part.answer; });

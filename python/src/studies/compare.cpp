@@ -208,7 +208,7 @@ Study<AskedComparison, ComparedRecordings> comparison_study() {
                 return report::validation_text(found.recordings, found.comparison, rows);
               },
           .csv = [](const ComparedRecordings& found, const study::Context&,
-                    const Json&) { return report::validation_csv(found.comparison); },
+                    const Json&) { return report::csv_text(report::validation_rows(found.comparison)); },
           .pictures = comparison_pictures,
           .closing = [](const ComparedRecordings& found, const study::Context&)
               -> std::optional<report::Closing> { return report::closing_of(found.comparison); }};

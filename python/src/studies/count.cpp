@@ -58,7 +58,7 @@ void bind_count(nb::module_& module) {
                        const study::Context&) { return report::count_result(answer); },
           .text = [](const CountAnswer& answer, const study::Context&) { return report::count_text(answer); },
           .csv = [](const CountAnswer& answer, const study::Context&,
-                    const Json& input) { return report::count_csv(input, answer); },
+                    const Json& input) { return report::csv_text(report::count_rows(input, answer)); },
           .pictures =
               [](const CountAnswer&) {
                 return std::vector<Picture<CountAnswer>>{

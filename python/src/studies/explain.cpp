@@ -78,7 +78,7 @@ void bind_explain(nb::module_& module) {
           .text = [](const Explanation& found,
                      const study::Context&) { return report::explain_text(found.answer, ""); },
           .csv = [](const Explanation& found, const study::Context&,
-                    const Json&) { return report::explain_csv(found.answer); },
+                    const Json&) { return report::csv_text(report::explain_rows(found.answer)); },
           .pictures = [](const Explanation& found) {
             return pictures_of(report::explain_pictures(), found,
                                [](const Explanation& part) -> const auto& { return part.answer; });

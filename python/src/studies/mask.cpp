@@ -38,7 +38,7 @@ void bind_mask(nb::module_& module) {
                        const study::Context&) { return report::mask_result(answer); },
           .text = [](const MaskAnswer& answer, const study::Context&) { return report::mask_report(answer); },
           .csv = [](const MaskAnswer& answer, const study::Context&,
-                    const Json&) { return report::mask_csv(answer); },
+                    const Json&) { return report::csv_text(report::mask_rows(answer)); },
           .pictures = [](const MaskAnswer& answer) { return pictures_of(report::mask_pictures(), answer); },
           .closing = [](const MaskAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
             return report::closing_of(answer);

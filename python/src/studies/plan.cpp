@@ -32,7 +32,7 @@ void bind_plan(nb::module_& module) {
                        const PlanAnswer& answer) { return rows.echo(answer.question); },
            .result = [](const PlanAnswer& answer, const study::Context&) { return report::plan_result(answer); },
            .text = [](const PlanAnswer& answer, const study::Context&) { return report::plan_text(answer); },
-           .csv = [](const PlanAnswer& answer, const study::Context&, const Json&) { return report::plan_csv(answer); },
+           .csv = [](const PlanAnswer& answer, const study::Context&, const Json&) { return report::csv_text(report::plan_rows(answer)); },
            .pictures = [](const PlanAnswer& answer) { return pictures_of(report::plan_pictures(), answer); },
            .closing = [](const PlanAnswer& answer, const study::Context&) -> std::optional<report::Closing> {
              return report::closing_of(answer);

@@ -111,7 +111,7 @@ void bind_reuse(nb::module_& module) {
                        const study::Context&) { return report::reuse_result(answer); },
           .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
           .csv = [](const ReuseAnswer& answer, const study::Context&,
-                    const Json& input) { return report::reuse_csv(answer, input); },
+                    const Json& input) { return report::csv_text(report::reuse_rows(answer, input)); },
           .pictures = reuse_pictures_of,
           .closing = [](const ReuseAnswer& answer,
                         const study::Context& context) -> std::optional<report::Closing> {

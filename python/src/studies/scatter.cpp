@@ -62,7 +62,7 @@ void bind_scatter(nb::module_& module) {
                       const study::Context&) { return report::scatter_text(answer); },
            .csv =
                [](const ScatterAnswer& answer, const study::Context&, const Json&) {
-                 return report::scatter_csv(answer);
+                 return report::csv_text(report::scatter_rows(answer));
                },
            .pictures = [](const ScatterAnswer& answer) { return pictures_of(report::scatter_pictures(), answer); },
            .closing = [](const ScatterAnswer& answer, const study::Context&)

@@ -72,7 +72,7 @@ Json schedule_result(const ScheduleAnswers& found, const study::Context&) {
 }
 
 std::string schedule_csv(const ScheduleAnswers& found, const study::Context&, const Json&) {
-  return found.kernel ? report::kernel_schedule_csv(*found.kernel) : report::schedule_csv(found.answer);
+  return report::csv_text(found.kernel ? report::kernel_schedule_rows(*found.kernel) : report::schedule_rows(found.answer));
 }
 
 std::string schedule_text(const ScheduleAnswers& found, const study::Context&) {

@@ -123,7 +123,7 @@ void bind_search(nb::module_& module) {
                        const study::Context& context) { return report::search_result(found.answers, context); },
           .text = search_text,
           .csv = [](const SearchAnswers& found, const study::Context&,
-                    const Json&) { return report::search_csv(found.answers); },
+                    const Json&) { return report::csv_text(report::search_rows(found.answers)); },
           .pictures = [](const SearchAnswers& found) {
             return pictures_of(report::search_pictures(), found,
                                [](const SearchAnswers& part) -> const auto& { return part.answers; });

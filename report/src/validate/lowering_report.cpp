@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/validation_report.hpp>
 
@@ -38,8 +37,8 @@ Json lowering_checks_json(const std::vector<LoweringCheck>& checks) {
   return {{"lowerings", lowering_rows(checks)}, {"wrong", count_of(checks, LoweringVerdict::kWrong)}};
 }
 
-std::string lowering_checks_csv(const std::vector<LoweringCheck>& checks) {
-  return csv_table(lowering_row({}), lowering_rows(checks));
+Rows lowering_checks_rows(const std::vector<LoweringCheck>& checks) {
+  return {lowering_row({}), lowering_rows(checks)};
 }
 
 std::string lowering_checks_text(const std::vector<LoweringCheck>& checks) {

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
@@ -101,7 +100,7 @@ std::size_t count_wrong(const std::vector<CheckedPoint>& checks) {
 
 Json suites_json(const std::vector<Suite>& suites) { return {{"suites", suite_rows(suites)}}; }
 
-std::string suites_csv(const std::vector<Suite>& suites) {
+Rows suites_rows(const std::vector<Suite>& suites) {
   std::vector<Json> rows = suite_rows(suites);
   for (Json& row : rows) {
     std::string labels;
@@ -111,7 +110,7 @@ std::string suites_csv(const std::vector<Suite>& suites) {
     row["counters"] = labels;
     row.erase("scores");  // a table of their own
   }
-  return csv_table({{"name", ""}, {"title", ""}, {"points", 0}, {"counters", ""}}, rows);
+  return {{{"name", ""}, {"title", ""}, {"points", 0}, {"counters", ""}}, rows};
 }
 
 std::string suites_text(const std::vector<Suite>& suites) {
@@ -134,8 +133,8 @@ Json checks_json(const std::vector<CheckedPoint>& checks) {
   return {{"checks", check_rows(checks)}, {"failed", count_wrong(checks)}};
 }
 
-std::string checks_csv(const std::vector<CheckedPoint>& checks) {
-  return csv_table(check_rows({CheckedPoint{}}).front(), check_rows(checks));
+Rows checks_rows(const std::vector<CheckedPoint>& checks) {
+  return {check_rows({CheckedPoint{}}).front(), check_rows(checks)};
 }
 
 std::string checks_text(const std::vector<CheckedPoint>& checks) {

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/validate/cases/attention.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
@@ -324,10 +323,10 @@ std::string verdict_text(const Comparison& comparison) {
   return text;
 }
 
-std::string validation_csv(const Comparison& comparison) {
+Rows validation_rows(const Comparison& comparison) {
   std::vector<Json> rows;
   for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
-  return csv_table(row_json(ComparisonRow{}), rows);
+  return {row_json(ComparisonRow{}), rows};
 }
 
 }  // namespace natten_sim::report

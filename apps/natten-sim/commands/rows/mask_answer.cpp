@@ -6,6 +6,7 @@
 
 #include "cli/described.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/mask_values.hpp"
 
 namespace natten_sim::cli {
@@ -21,11 +22,13 @@ int answer_mask(const study::MaskQuestion& question, const study::Context& conte
     report::add_closing(closing, result);
     body = JsonAnswer("mask", options_of<study::MaskQuestion>().echo(answer.question), std::move(result));
   } else if (output.csv) {
-    body = report::mask_csv(answer);
+    body = report::mask_rows(answer);
   } else {
     body = report::mask_report(answer) + report::closing_text(closing);
   }
-  put_answer(output, reply, std::move(body), drawn(output, report::mask_pictures(), answer, context));
+  put_answer(output, reply, std::move(body),
+             {drawn(output, report::mask_pictures(), answer, context),
+              tabled(output, [&] { return report::mask_rows(answer); })});
   return kExitDone;
 }
 

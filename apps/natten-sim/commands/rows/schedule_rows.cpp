@@ -5,6 +5,7 @@
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
+#include "cli/table_file.hpp"
 #include "commands/rows/schedule_values.hpp"
 
 namespace natten_sim::cli {
@@ -13,7 +14,7 @@ namespace {
 using Flags = ScheduleFlags;
 using study::ScheduleParts;
 
-Options<Flags> table_rows() {
+Options<Flags> foreign_table_rows() {
   Options<Flags> rows;
   rows.add("--table", &Flags::table,
            {.value = "FILE",
@@ -42,7 +43,9 @@ Options<Flags> file_rows() {
   rows.add("--critical-path", &Flags::critical_path, {.help = "Add the critical path"});
   rows.add("--ascii", &Flags::ascii,
            {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});
-  rows.include(picture_rows("a Gantt chart: heads coloured, the critical path outlined"), &Flags::output);
+  rows.add("--picture", within(&Flags::output, &OutputFlags::picture),
+           about_picture("a Gantt chart: heads coloured, the critical path outlined"));
+  rows.include(cli::table_rows("--answer-table"), &Flags::output);
   rows.add(
       "--perfetto", &Flags::perfetto,
       {.value = "FILE", .help = "Write a trace for ui.perfetto.dev, one track a worker; at most 2^21 tasks"});
@@ -63,7 +66,7 @@ Options<ScheduleFlags> schedule_rows() {
   Options<ScheduleFlags> rows;
   rows.include(options_of<ScheduleParts>(), &ScheduleFlags::parts);
   rows.include(device_file_rows(), &ScheduleFlags::files);
-  for (auto part : {table_rows(), file_rows()}) rows.include(part);
+  for (auto part : {foreign_table_rows(), file_rows()}) rows.include(part);
   return rows.group("Tables and pictures");
 }
 
@@ -73,7 +76,7 @@ Json schedule_input(const ScheduleFlags& flags, const study::ScheduleAnswer& ans
   OptionMembers<ScheduleParts> members;
   study::describe_answered(members, resolved.parts, flags.table.has_value());
   Options<ScheduleFlags> rows;
-  if (flags.table) rows.include(table_rows());
+  if (flags.table) rows.include(foreign_table_rows());
   rows.include(std::move(members).options(), &ScheduleFlags::parts);
   return rows.echo(resolved);
 }
@@ -89,7 +92,7 @@ Json schedule_input_schema() {
   OptionMembers<ScheduleParts> members;
   study::describe_answered(members, {}, false);
   study::describe_answered_kernel(members, {});
-  Options<ScheduleFlags> rows = table_rows();
+  Options<ScheduleFlags> rows = foreign_table_rows();
   rows.include(std::move(members).options(), &ScheduleFlags::parts);
   return rows.input_schema();
 }

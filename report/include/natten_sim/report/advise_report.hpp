@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/advise.hpp>
 
 namespace natten_sim::report {
@@ -11,7 +12,7 @@ namespace natten_sim::report {
 [[nodiscard]] Json advise_result(const study::AdviseAnswer& answer, const study::Context& context);
 
 /// One row a choice.
-[[nodiscard]] std::string advise_csv(const study::AdviseAnswer& answer, const study::Context& context);
+[[nodiscard]] Rows advise_rows(const study::AdviseAnswer& answer, const study::Context& context);
 
 /// One screen:
 ///

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/calibrate.hpp>
 
 namespace natten_sim::report {
@@ -12,7 +13,7 @@ namespace natten_sim::report {
 [[nodiscard]] Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context);
 
 /// One row a run.
-[[nodiscard]] std::string calibrate_csv(const study::CalibrateAnswer& answer);
+[[nodiscard]] Rows calibrate_rows(const study::CalibrateAnswer& answer);
 
 ///     hopper-fna on h200, forward, head dim 128: 8 runs, off by 3.2% on average when left out
 [[nodiscard]] std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Context& context);

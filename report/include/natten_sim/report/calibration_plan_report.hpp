@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/calibration_plan.hpp>
 
 namespace natten_sim::report {
@@ -13,7 +14,7 @@ namespace natten_sim::report {
 [[nodiscard]] std::string calibration_plan_text(const study::CalibrateAnswer& plan, const study::Context& context);
 
 /// The columns that `calibrate` and `python -m natten_sim.measure` read, without times.
-[[nodiscard]] std::string calibration_plan_csv(const study::CalibrateAnswer& plan);
+[[nodiscard]] Rows calibration_plan_rows(const study::CalibrateAnswer& plan);
 
 /// A Python script that measures the runs and writes costs.json.
 [[nodiscard]] std::string calibration_plan_script(const study::CalibrateAnswer& plan);

@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 
 namespace natten_sim::report {
 
@@ -39,7 +40,7 @@ const CatalogTable& add_catalog_table(CatalogTable table);
 
 /// The `result` of JSON.
 [[nodiscard]] Json catalog_json(const Catalog& catalog, const CatalogTable& table);
-[[nodiscard]] std::string catalog_csv(const Catalog& catalog, const CatalogTable& table);
+[[nodiscard]] Rows catalog_rows(const Catalog& catalog, const CatalogTable& table);
 
 // The names in all tables, which is what `list` alone prints:
 //
@@ -49,7 +50,7 @@ const CatalogTable& add_catalog_table(CatalogTable table);
 /// {"presets": ["cosmos-1-video", ..], ..}
 [[nodiscard]] Json catalog_names_json(const Catalog& catalog);
 /// Columns `list`, `name`, `source`.
-[[nodiscard]] std::string catalog_names_csv(const Catalog& catalog);
+[[nodiscard]] Rows catalog_names_rows(const Catalog& catalog);
 [[nodiscard]] std::string catalog_names_text(const Catalog& catalog);
 
 }  // namespace natten_sim::report

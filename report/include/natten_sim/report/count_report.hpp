@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/count.hpp>
 
 namespace natten_sim::report {
@@ -26,7 +27,7 @@ void write_count_result(const study::CountAnswer& answer, JsonMembers& members);
 [[nodiscard]] std::vector<std::string> count_result_keys();
 
 /// One row: the columns of `input`, then those of the result.
-[[nodiscard]] std::string count_csv(const Json& input, const study::CountAnswer& answer);
+[[nodiscard]] Rows count_rows(const Json& input, const study::CountAnswer& answer);
 
 /// For people:
 ///

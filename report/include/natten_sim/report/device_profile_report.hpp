@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/validate/record/device_profile.hpp>
 
@@ -14,7 +15,7 @@ namespace natten_sim::report {
 //   not measured: dense_bf16_flops_per_s, boost_clock_hz
 
 [[nodiscard]] Json profile_json(const validate::ProfiledDevice& made);
-[[nodiscard]] std::string profile_csv(const validate::ProfiledDevice& made);
+[[nodiscard]] Rows profile_rows(const validate::ProfiledDevice& made);
 [[nodiscard]] std::string profile_text(const validate::ProfiledDevice& made);
 
 }  // namespace natten_sim::report

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 
 namespace natten_sim::report {
 
@@ -48,7 +49,7 @@ inline constexpr std::array<const char*, 5> kNamingMembers = {"point", "id", "na
 
 /// {"values", "different", "beyond", "largest_relative", "differences": [{"place", "a", "b", "relative", "beyond"}]}
 [[nodiscard]] Json diff_result(const DocumentDiff& diff);
-[[nodiscard]] std::string diff_csv(const DocumentDiff& diff);
+[[nodiscard]] Rows diff_rows(const DocumentDiff& diff);
 /// Those beyond the tolerance, and a sentence:
 ///
 ///     place               A      B       difference

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/explain.hpp>
 
 namespace natten_sim::report {
@@ -25,6 +26,6 @@ namespace natten_sim::report {
 ///
 ///     family,launches,seqlen,causal,measured_bytes,compulsory_bytes
 ///     fa2,2,65536,false,84036000,50331648
-[[nodiscard]] std::string explain_csv(const study::ExplainAnswer& answer);
+[[nodiscard]] Rows explain_rows(const study::ExplainAnswer& answer);
 
 }  // namespace natten_sim::report

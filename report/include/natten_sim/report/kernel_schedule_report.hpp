@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
 
 namespace natten_sim::report {
@@ -12,7 +13,7 @@ namespace natten_sim::report {
 [[nodiscard]] Json kernel_schedule_result(const study::KernelScheduleAnswer& answer);
 
 /// One row.
-[[nodiscard]] std::string kernel_schedule_csv(const study::KernelScheduleAnswer& answer);
+[[nodiscard]] Rows kernel_schedule_rows(const study::KernelScheduleAnswer& answer);
 
 ///     kernel         fa4, tiles 64x128 (Q x KV), 132 workers
 ///     deterministic  4.69 ms, 586 TFLOP/s: spt, sections of 2 heads, ..

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/mask.hpp>
 
 namespace natten_sim::report {
@@ -11,7 +12,7 @@ namespace natten_sim::report {
 [[nodiscard]] Json mask_result(const study::MaskAnswer& answer);
 
 /// A row for each size of blocks, the one that was asked for first.
-[[nodiscard]] std::string mask_csv(const study::MaskAnswer& answer);
+[[nodiscard]] Rows mask_rows(const study::MaskAnswer& answer);
 
 [[nodiscard]] std::string mask_report(const study::MaskAnswer& answer);
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/plan.hpp>
 
 namespace natten_sim::report {
@@ -11,7 +12,7 @@ namespace natten_sim::report {
 [[nodiscard]] Json plan_result(const study::PlanAnswer& answer);
 
 /// Two rows, dense and sparse.
-[[nodiscard]] std::string plan_csv(const study::PlanAnswer& answer);
+[[nodiscard]] Rows plan_rows(const study::PlanAnswer& answer);
 
 /// One screen:
 ///

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/reuse.hpp>
 
 namespace natten_sim::report {
@@ -23,7 +24,7 @@ namespace natten_sim::report {
 [[nodiscard]] std::string reuse_text(const study::ReuseAnswer& answer);
 
 /// A row a length: `input`, which echoes the question, and the result side by side.
-[[nodiscard]] std::string reuse_csv(const study::ReuseAnswer& answer, const Json& input);
+[[nodiscard]] Rows reuse_rows(const study::ReuseAnswer& answer, const Json& input);
 
 /// A row a point of the histogram or of the miss curve, for each order.
 ///

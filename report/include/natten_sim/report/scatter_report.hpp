@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/scatter.hpp>
 
 namespace natten_sim::report {
@@ -21,7 +22,7 @@ namespace natten_sim::report {
 /// One object a remedy.
 [[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);
 /// A line a remedy, or a release where releases are compared.
-[[nodiscard]] std::string scatter_csv(const study::ScatterAnswer& answer);
+[[nodiscard]] Rows scatter_rows(const study::ScatterAnswer& answer);
 [[nodiscard]] std::string scatter_text(const study::ScatterAnswer& answer);
 
 /// A sentence if most additions do not change their word; empty if they do, or if the values vary.

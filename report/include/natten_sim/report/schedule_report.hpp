@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/schedule.hpp>
 
 namespace natten_sim::report {
@@ -18,7 +19,7 @@ enum class CriticalPath { kHidden, kShown };
 [[nodiscard]] Json schedule_result(const study::ScheduleAnswer& answer, CriticalPath path);
 
 /// One row a schedule, without critical paths.
-[[nodiscard]] std::string schedule_csv(const study::ScheduleAnswer& answer);
+[[nodiscard]] Rows schedule_rows(const study::ScheduleAnswer& answer);
 
 /// Requires the result to have finished.
 ///

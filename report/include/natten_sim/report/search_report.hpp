@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::report {
@@ -27,7 +28,7 @@ void write_search_result(std::span<const study::SearchAnswer> answers, const stu
 [[nodiscard]] std::vector<std::string> search_candidate_keys();
 
 /// One row a candidate; only the header where there is none.
-[[nodiscard]] std::string search_csv(std::span<const study::SearchAnswer> answers);
+[[nodiscard]] Rows search_rows(std::span<const study::SearchAnswer> answers);
 
 /// For people, empty where there is no candidate:
 ///

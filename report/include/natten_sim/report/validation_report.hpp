@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/measure/runner.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
@@ -34,18 +35,18 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] std::string verdict_text(const validate::Comparison& comparison);
 
 /// One line a comparison.
-[[nodiscard]] std::string validation_csv(const validate::Comparison& comparison);
+[[nodiscard]] Rows validation_rows(const validate::Comparison& comparison);
 
 [[nodiscard]] Json suites_json(const std::vector<validate::Suite>& suites);
-[[nodiscard]] std::string suites_csv(const std::vector<validate::Suite>& suites);
+[[nodiscard]] Rows suites_rows(const std::vector<validate::Suite>& suites);
 [[nodiscard]] std::string suites_text(const std::vector<validate::Suite>& suites);
 
 [[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
-[[nodiscard]] std::string checks_csv(const std::vector<validate::CheckedPoint>& checks);
+[[nodiscard]] Rows checks_rows(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] std::string checks_text(const std::vector<validate::CheckedPoint>& checks);
 
 [[nodiscard]] Json lowering_checks_json(const std::vector<validate::LoweringCheck>& checks);
-[[nodiscard]] std::string lowering_checks_csv(const std::vector<validate::LoweringCheck>& checks);
+[[nodiscard]] Rows lowering_checks_rows(const std::vector<validate::LoweringCheck>& checks);
 /// construct                arch  dtype  promised                  found                     verdict
 /// cuda-atomicadd-bfloat16  sm90  bf16   ATOM.E.CAS.STRONG.GPU     ATOM.E.CAS.STRONG.GPU     confirmed
 [[nodiscard]] std::string lowering_checks_text(const std::vector<validate::LoweringCheck>& checks);
