@@ -82,7 +82,7 @@ void check_numbers(const Cells& values, const Cells& printed) {
   }
 }
 
-TEST_CASE("the table of every subcommand holds the numbers of its rows, as LaTeX, Markdown and CSV") {
+TEST_CASE("the table of every subcommand holds the numbers of its rows, as LaTeX and CSV") {
   int tables = 0;
   for (const Command& command : natten_sim::cli::commands()) {
     if (table_option(command).empty() || command.name == "diff") continue;
@@ -96,9 +96,6 @@ TEST_CASE("the table of every subcommand holds the numbers of its rows, as LaTeX
     };
     const Cells values = csv_cells_of(table(".csv"));
     REQUIRE(values.size() >= 2);
-    const Cells markdown = cells_between(table(".md"), "| ", " | ", " |");
-    for (const auto& row : markdown) CHECK(row.size() == values.front().size());
-    check_numbers(values, markdown);
     const std::string latex = table(".tex");
     for (const char* rule : {"\\toprule\n", "\\midrule\n", "\\bottomrule\n\\end{tabular}\n"})
       CHECK(latex.find(rule) != std::string::npos);
@@ -122,7 +119,9 @@ TEST_CASE("a table's cells are those of --csv, and its columns those that are as
     const auto at = static_cast<std::size_t>(found - whole.front().begin());
     for (std::size_t row = 0; row < 4; ++row) CHECK(part[row][column] == whole[row][at]);
   }
-  check_refused(line + " --table '" + path + "' --table-columns total_us", {"total_us", "total_ms"});
+  REQUIRE(run(line + " --table '" + path + ".md'").exit_code == 0);
+  CHECK(cells_between(read_text(path + ".md"), "| ", " | ", " |").size() == 4);
+  check_refused(line + " --quiet --table '" + path + "' --table-columns total_us", {"total_us", "total_ms"});
 }
 
 TEST_CASE("a table is refused under a name that says no format, and where a schedule is read") {

@@ -172,7 +172,6 @@ constexpr std::pair<const char*, const char*> kOtherWords[] = {{"--gpu", "--devi
                                                                {"--vega", "--picture"},
                                                                {"--vega-lite", "--picture"},
                                                                {"--backward", "--backprop"},
-                                                               {"--table", "--figure"},
                                                                {"-o", "--output"},
                                                                {"-q", "--quiet"}};
 

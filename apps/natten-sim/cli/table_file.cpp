@@ -5,14 +5,11 @@
 #include <natten_sim/core/error.hpp>
 
 namespace natten_sim::cli {
-namespace {
 
 bool is_typeset(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   return ending == ".tex" || ending == ".md" || ending == ".csv";
 }
-
-}  // namespace
 
 Options<OutputFlags> table_rows(const std::string& flag) {
   const std::string name = flag.substr(2);
@@ -24,7 +21,7 @@ Options<OutputFlags> table_rows(const std::string& flag) {
             .spellings = {{.flag = "--table", .with = is_typeset}}});
   rows.add("--table-columns", &OutputFlags::table_columns,
            {.value = "NAME",
-            .help = "Columns of that table, such as total_ms [those that a paper shows]",
+            .help = "Columns of that table, such as total_ms; by default those that a paper shows",
             .echo = Echo::kNever,
             .needs = {name}});
   return rows.group(kPictureGroup);

@@ -12,6 +12,9 @@ namespace natten_sim::cli {
 /// --table FILE and --table-columns: the rows of --csv as a table for a paper. `flag`: where --table is something else.
 [[nodiscard]] Options<OutputFlags> table_rows(const std::string& flag = "--table");
 
+/// Whether a table is written under this name.
+[[nodiscard]] bool is_typeset(const std::string& path);
+
 /// By the end of its name. @throws InvalidParameter for another than .tex, .md and .csv
 [[nodiscard]] report::TableFormat table_format(const std::string& path);
 

@@ -95,8 +95,8 @@ void list_tables(const ListFlags& flags, Reply& reply, const std::vector<FoundEn
           "--json, or the list: " + found.front().table->name + " or " + found.back().table->name);
     }
     const report::Rows rows = report::catalog_rows(found.front().catalog, *found.front().table);
-    if (flags.output.csv) return put_answer(flags.output, reply, rows, {.table = rows});
-    write_table(flags.output, rows);
+    if (flags.output.table) write_table(flags.output, rows);
+    if (flags.output.csv) return write_output(flags.output, report::csv_text(rows));
   }
   Json result = Json::object();
   std::string text;

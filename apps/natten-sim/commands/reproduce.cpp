@@ -182,6 +182,7 @@ Options<ReproduceFlags> reproduce_rows() {
   rows.add("--figure", &ReproduceFlags::figure,
            {.value = "NAME",
             .help = "Only this figure or table, as '4.5' or 'table 4.2'",
+            .spellings = {{.flag = "--table", .with = [](const std::string& value) { return !is_typeset(value); }}},
             .suggestions = figure_names});
   rows.include(picture_rows("each figure: published, ours and what was measured here"), &ReproduceFlags::output);
   rows.add("--html", &ReproduceFlags::html,
