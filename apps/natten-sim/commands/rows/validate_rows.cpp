@@ -7,6 +7,7 @@
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "cli/picture_file.hpp"
+#include "cli/table_file.hpp"
 
 namespace natten_sim::cli {
 
@@ -131,6 +132,7 @@ Options<ValidateFlags> validate_rows() {
 
 std::vector<std::string> options_with_effect(std::vector<std::string> names) {
   for (const auto& row : output_rows().rows()) names.push_back(row.spec.name());
+  for (const auto& row : table_rows().rows()) names.push_back(row.spec.name());
   for (const auto& row : device_file_rows().rows()) names.push_back(row.spec.name());
   return names;
 }
