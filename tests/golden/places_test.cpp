@@ -61,7 +61,8 @@ TEST_CASE("no option takes a path with a NUL byte: no file of the name before it
     if (command == "sweep") continue;  // has no options from files
     for (const std::string& option : options_of_places(command)) {
       const std::string key = option.substr(2);
-      write_text(config, "[" + command + "]\n" + key + " = \"" + folder + "/x\\u0000y.svg\"\n");
+      const std::string ending = key.find("table") == std::string::npos ? ".svg" : ".md";
+      write_text(config, "[" + command + "]\n" + key + " = \"" + folder + "/x\\u0000y" + ending + "\"\n");
       const auto done = run(question_of(command) + " --config " + config);
       INFO(command << " " << key << "\n" << done.err);
       const bool refused = done.exit_code == 2 || (command == "validate" && done.exit_code == 4);  // no GPU
