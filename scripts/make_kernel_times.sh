@@ -74,7 +74,8 @@ done
 # NATTEN's kernels of CUTLASS: a kernel for each size of tiles, so one entry for each.
 for costs in "$folder"/recordings/*-cutlass-costs.json; do
   name=$(basename "$costs")
-  python3 - "$costs" "${costs%costs.json}shapes.json" > "$work/cutlass.csv" <<'PY'
+  stem=${costs%costs.json}
+  python3 - "$costs" "${stem}shapes.json" "${stem}draw.json" "${stem}draw-again.json" "${stem}fmha-costs.json" > "$work/cutlass.csv" <<'PY'
 import json, sys
 columns = ["pass", "input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile", "heads", "head_dim", "dtype"]
 print(",".join(["kernel", "device", *columns, "ms", "min_ms", "max_ms", "rest_ms"]))
@@ -86,7 +87,7 @@ for path in sys.argv[1:]:
                         *(str(time[each]) for each in ("median", "smallest", "largest")), str(time.get("rest_ms", ""))]))
 PY
   "$program" calibrate "$work/cutlass.csv" --costs "$priors" --quiet --save "$work/$name" \
-    --source "measured (data/recordings/$name, $(basename "${costs%costs.json}shapes.json"))" > /dev/null
+    --source "measured (data/recordings/$name, -shapes, -draw, -draw-again, -fmha-costs)" > /dev/null
 done
 python3 - "$folder/kernel-times.json" "$work"/*.json <<'PY'
 import json, sys

@@ -19,6 +19,7 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
 /// Those that few kernels have; 0 where they are absent.
 constexpr NumberField<PassCosts> kOfSharedSms[] = {{"step_jitter", &PassCosts::step_jitter},
                                                    {"lock_share", &PassCosts::lock_share},
+                                                   {"clipped_share", &PassCosts::clipped_share},
                                                    {"prepared_bytes_per_s", &PassCosts::prepared_bytes_per_s}};
 
 /// Of one tile pair, and longest run that is half slowed down: what calibrate can fit to the longest times that runs
@@ -74,7 +75,7 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   const StrictObject fields(
       entry, where,
       keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
-                       "lock_share", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us", "runs", "kinds",
+                       "lock_share", "clipped_share", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us", "runs", "kinds",
                        "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;

@@ -86,7 +86,7 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
   if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
-    work.spread = dense_spread(question, pass, false, device.sms->value);
+    work.spread = dense_cutlass_work(question, pass, false, device.sms->value).spread;
     work.waves = 0;
   }
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;

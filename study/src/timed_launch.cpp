@@ -284,17 +284,15 @@ double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs) {
   return rounds + shared_pace(resident, costs.ctas_per_sm, costs.lone_share);
 }
 
-CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms) {
+CutlassWork dense_cutlass_work(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms) {
   TimeQuestion dense = question;
   dense.mask = make_mask({product(input_of(question.mask), "tokens")}, {product(input_of(question.mask), "tokens")}, {1});
   dense.mask[0].causal = causal;
   dense.tiles = {{costs.q_tile_tokens}, {costs.kv_tile_tokens}};
-  CtaSpread spread = spread_of(dense, sms);
-  spread.alike = 1;  // cutlass-fmha's CTAs begin with different Q tiles
-  return spread;
+  CutlassWork work = cutlass_work_of(dense, sms);
+  work.spread.alike = 1;  // cutlass-fmha's CTAs begin with different Q tiles
+  return work;
 }
-
-namespace {
 
 CutlassLaunch cutlass_launch(const TimeQuestion& question) {
   return {.mask = question.mask,
@@ -305,14 +303,10 @@ CutlassLaunch cutlass_launch(const TimeQuestion& question) {
           .deterministic = question.deterministic};
 }
 
-}  // namespace
-
-PerAxis<double> cta_shares_of(const TimeQuestion& question) { return cta_shares(cutlass_launch(question)); }
-
-CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms) {
-  CtaSpread spread = cutlass_spread(cutlass_launch(question));
-  spread.sms = sms;
-  return spread;
+CutlassWork cutlass_work_of(const TimeQuestion& question, std::int64_t sms) {
+  CutlassWork work = cutlass_work(cutlass_launch(question));
+  work.spread.sms = sms;
+  return work;
 }
 
 std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
@@ -320,7 +314,7 @@ std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCost
   const TimedKernel kernel = timed_kernel(asked.kernel, device, context.catalog);
   const std::int64_t batch = asked.sizes.batch, all = asked.sizes.heads;
   std::vector<LaunchWork> works;
-  const bool shares_sms = costs.lone_share > 0 && costs.ctas_per_sm > 1;
+  const bool shares_sms = kernel.family == NattenBackend::kCutlassFna || (costs.lone_share > 0 && costs.ctas_per_sm > 1);
   if (kernel.dense || kernel.sequences || shares_sms || asked.ctas || flattens(asked, kernel)) {
     for (TimeQuestion question = asked; static_cast<std::int64_t>(works.size()) < all;) {
       question.sizes.heads = question.sizes.heads_kv = static_cast<std::int64_t>(works.size()) + 1;
@@ -364,7 +358,9 @@ LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Cont
   const bool causal = kernel.dense && is_causal_sequence(question);
   LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
   if (kernel.family == NattenBackend::kCutlassFna && !kernel.library && !question.ctas) {
-    work.spread = kernel.dense ? dense_spread(question, costs, causal, sms) : spread_of(question, sms);
+    const CutlassWork part = kernel.dense ? dense_cutlass_work(question, costs, causal, sms) : cutlass_work_of(question, sms);
+    work.spread = part.spread;
+    work.missing = part.missing;
     return work;
   }
   const bool even = (kernel.dense && !causal && !question.ctas) || flattens(question, kernel);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/study/time.hpp>
 
 #include "timed_kernel.hpp"
@@ -17,13 +18,12 @@ namespace natten_sim::study {
 /// those of the last share their SMs with fewer and are faster by `costs.lone_share` (shared_pace).
 [[nodiscard]] double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs);
 
-/// How the CTAs of cutlass-fna differ on a device of so many SMs.
-[[nodiscard]] CtaSpread spread_of(const TimeQuestion& question, std::int64_t sms);
+[[nodiscard]] CutlassLaunch cutlass_launch(const TimeQuestion& question);
 
-/// And its CTAs over walked tiles, of each axis.
-[[nodiscard]] PerAxis<double> cta_shares_of(const TimeQuestion& question);
+/// How the CTAs of cutlass-fna differ on a device of so many SMs, and what its tiles lack.
+[[nodiscard]] CutlassWork cutlass_work_of(const TimeQuestion& question, std::int64_t sms);
 
 /// The same of cutlass-fmha, on all tokens in a row.
-[[nodiscard]] CtaSpread dense_spread(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms);
+[[nodiscard]] CutlassWork dense_cutlass_work(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms);
 
 }  // namespace natten_sim::study

@@ -52,11 +52,14 @@ class WalkedTiles {
   [[nodiscard]] std::int64_t count() const { return ceil_divide(group_.length, tiles_.walked); }
 
   [[nodiscard]] double pairs(std::int64_t tile) const {
-    const std::int64_t first = tile * tiles_.walked, end = std::min(first + tiles_.walked, group_.length);
-    const TokenRange range = streamed_tokens(group_, first, end, pass_);
+    const TokenRange range = streamed(tile);
     if (range.end <= range.begin) return 0;
     if (pass_ == Walk::kForward) return static_cast<double>(ceil_divide(range.end - range.begin, tiles_.streamed));
     return static_cast<double>((range.end - 1) / tiles_.streamed - range.begin / tiles_.streamed + 1);
+  }
+  [[nodiscard]] double tokens(std::int64_t tile) const {
+    const TokenRange range = streamed(tile);
+    return static_cast<double>(range.end - range.begin);
   }
 
   /// Those at the border begin with the first Q tile, all others with the first of a stride's.
@@ -71,10 +74,47 @@ class WalkedTiles {
   }
 
  private:
+  [[nodiscard]] TokenRange streamed(std::int64_t tile) const {
+    const std::int64_t first = tile * tiles_.walked, end = std::min(first + tiles_.walked, group_.length);
+    return streamed_tokens(group_, first, end, pass_);
+  }
+
   const AxisGroup& group_;
   const AxisTiles& tiles_;
   Walk pass_;
 };
+
+/// Pairs of the longest of the first dozen tiles that a boundary between strides cuts; 0: none is cut. Their queries'
+/// windows lie a stride apart.
+double longest_cut(const AxisGroup& group, std::int64_t tile, const WalkedTiles& walked) {
+  double longest = 0;
+  if (group.stride <= tile) return longest;
+  for (std::int64_t boundary = group.stride, left = kLateCtas; boundary < group.length && left > 0; boundary += group.stride, --left) {
+    if (boundary % tile != 0) longest = std::max(longest, walked.pairs(boundary / tile));
+  }
+  return longest;
+}
+
+/// Of the tokens of an axis' tiles, those that are there.
+double filled_share(const AxisMask& axis, std::int64_t tile) {
+  const std::int64_t of_group = ceil_divide(ceil_divide(axis.length, axis.dilation), tile) * tile;
+  return static_cast<double>(axis.length) / static_cast<double>(axis.dilation * of_group);
+}
+
+/// CTAs through the last head: samples of the slowest axis, each the longest along the others, and what follows them.
+std::array<LateCta, kLateCtas> late_ctas(const std::array<double, kLateCtas>& lengths, double count, double others_longest,
+                                         double others_ctas) {
+  const auto samples = std::count_if(lengths.begin(), lengths.end(), [](double length) { return length > 0; });
+  std::array<LateCta, kLateCtas> late = {};
+  double after = 0;  // of the slowest axis, in its mean tiles
+  for (auto at = static_cast<std::size_t>(samples); at-- > 0;) {
+    if (at + 1 < static_cast<std::size_t>(samples))
+      after += (lengths[at] + lengths[at + 1]) / 2 * (count - 1) / static_cast<double>(samples - 1);
+    const double own = others_ctas > 1 ? lengths[at] / 2 : 0;
+    late[at] = {lengths[at] * others_longest, (after + own) * others_ctas};
+  }
+  return late;
+}
 
 Extents tiles_along(const CutlassLaunch& launch, const Extents& tile) {
   Extents tiles;
@@ -96,20 +136,30 @@ TokenRange streamed_tokens(const AxisGroup& group, std::int64_t first, std::int6
 }
 
 CutlassAxis cutlass_axis(const AxisMask& axis, const AxisTiles& tiles, Walk pass) {
-  constexpr std::int64_t kSamples = 12;
   const AxisGroup group = residue_class(axis, 0);
   const WalkedTiles walked(group, tiles, pass);
   CutlassAxis along{.count = walked.count(), .alike = walked.alike()};
-  const std::int64_t samples = std::min(along.count, kSamples);
-  double sum = 0, longest = 0, last = 0;
+  const auto samples = std::min(along.count, static_cast<std::int64_t>(kLateCtas));
+  double sum = 0, tokens = 0;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
-    last = walked.pairs(samples == 1 ? 0 : sample * (along.count - 1) / (samples - 1));
-    sum += last;
-    longest = std::max(longest, last);
+    const std::int64_t tile = samples == 1 ? 0 : sample * (along.count - 1) / (samples - 1);
+    along.lengths[static_cast<std::size_t>(sample)] = walked.pairs(tile);
+    sum += walked.pairs(tile);
+    tokens += walked.tokens(tile);
   }
-  if (!(sum > 0)) return along;
-  along.longest = longest * static_cast<double>(samples) / sum;
-  along.last = last * static_cast<double>(samples) / sum;
+  along.filled = pass == Walk::kForward ? tokens / std::max(1.0, sum * static_cast<double>(tiles.streamed))
+                                        : filled_share(axis, tiles.walked) * filled_share(axis, tiles.streamed);
+  if (!(sum > 0)) {
+    along.lengths = {1};
+    along.filled = 1;
+    return along;
+  }
+  const double mean = sum / static_cast<double>(samples);
+  for (double& length : along.lengths) {
+    length /= mean;
+    along.longest = std::max(along.longest, length);
+  }
+  if (pass == Walk::kForward && !group.causal) along.longest = std::max(along.longest, longest_cut(group, tiles.walked, walked) / mean);
   return along;
 }
 
@@ -145,32 +195,58 @@ double prepared_bytes(const CutlassLaunch& launch) {
   return groups_of(launch) * bytes + 2 * kHalf * tokens * head_dim;
 }
 
-PerAxis<double> cta_shares(const CutlassLaunch& launch) {
-  PerAxis<double> shares(launch.mask.rank(), 1.0);
-  if (launch.pass == Walk::kForward) return shares;
-  const Extents walked = tiles_along(launch, launch.tiles.kv_tile), splits = kv_splits(launch);
-  for (std::size_t axis = 0; axis < shares.rank(); ++axis)
-    shares[axis] = static_cast<double>(std::min(walked[axis], splits[axis])) / static_cast<double>(walked[axis]);
-  return shares;
+CutlassLayout cutlass_layout(const CutlassLaunch& launch) {
+  const bool forward = launch.pass == Walk::kForward;
+  const Extents walked = tiles_along(launch, forward ? launch.tiles.q_tile : launch.tiles.kv_tile);
+  const Extents most = forward ? walked : kv_splits(launch);
+  CutlassLayout layout{.groups = groups_of(launch), .ctas = {}, .prepared_bytes = prepared_bytes(launch)};
+  for (std::size_t axis = 0; axis < walked.rank(); ++axis)
+    layout.ctas.push_back(static_cast<double>(std::min(walked[axis], most[axis])));
+  return layout;
 }
 
-CtaSpread cutlass_spread(const CutlassLaunch& launch) {
+CutlassWork cutlass_work(const CutlassLaunch& launch) {
   const bool forward = launch.pass == Walk::kForward;
   const Extents& walked = forward ? launch.tiles.q_tile : launch.tiles.kv_tile;
   const Extents& streamed = forward ? launch.tiles.kv_tile : launch.tiles.q_tile;
-  const PerAxis<double> shares = cta_shares(launch);
-  CtaSpread spread;
-  spread.ctas = groups_of(launch);
-  for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis) {
-    const CutlassAxis along = cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass);
-    const double share = shares[axis];  // CTAs of several tiles differ less
-    spread.ctas *= std::round(share * static_cast<double>(along.count));
-    spread.longest *= 1 + (along.longest - 1) * share;
-    if (launch.mask[axis].causal) spread.last *= std::max(1.0, 1 + (along.last - 1) * share);
+  PerAxis<CutlassAxis> along;
+  PerAxis<const CutlassAxis*> axes;
+  for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis)
+    along.push_back(cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass));
+  for (const CutlassAxis& axis : along) axes.push_back(&axis);
+  return cutlass_work(cutlass_layout(launch), axes);
+}
+
+CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassAxis*>& axes) {
+  CutlassWork work;
+  CtaSpread& spread = work.spread;
+  std::array<double, kLateCtas> slowest = {};
+  double others_longest = 1, others_ctas = 1, filled = 1, squares = 1;
+  for (std::size_t axis = 0; axis < axes.rank(); ++axis) {
+    const CutlassAxis& along = *axes[axis];
+    const double share = layout.ctas[axis] / static_cast<double>(along.count);  // CTAs of several tiles differ less
+    const auto of_cta = [&](double length) { return length > 0 ? 1 + (length - 1) * share : 0; };
+    double square = 0, samples = 0;
+    for (const double length : along.lengths) {
+      square += of_cta(length) * of_cta(length);
+      samples += length > 0;
+    }
+    squares *= square / samples;
+    filled *= along.filled;
+    spread.longest *= of_cta(along.longest);
     spread.alike *= std::max(1.0, along.alike * share);
+    if (axis > 0) {
+      others_longest *= of_cta(along.longest), others_ctas *= layout.ctas[axis];
+    } else {
+      std::transform(along.lengths.begin(), along.lengths.end(), slowest.begin(), of_cta);
+    }
   }
-  spread.prepared_bytes = prepared_bytes(launch);
-  return spread;
+  spread.ctas = layout.groups * layout.ctas[0] * others_ctas;
+  spread.variance = std::max(0.0, squares - 1);
+  spread.late = late_ctas(slowest, layout.ctas[0], others_longest, others_ctas);
+  spread.prepared_bytes = layout.prepared_bytes;
+  work.missing = std::max(0.0, 1 - filled);
+  return work;
 }
 
 }  // namespace natten_sim

@@ -30,12 +30,13 @@ enum Cost : std::size_t {
   kAlone,
   kStepJitter,
   kLockShare,
+  kClippedShare,
   kPreparedRate,
   kCosts
 };
 constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",      "axis",       "cta_tiles",  "launch_us",
                                         "slowdown",      "slowdown_ms", "one_axis",   "two_axes",   "three_axes",
-                                        "alone",       "step_jitter", "lock_share", "prepared_rate"};
+                                        "alone",       "step_jitter", "lock_share", "clipped_share", "prepared_rate"};
 
 double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
   return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
@@ -78,6 +79,7 @@ class CostModel {
     costs.lone_share = std::min(number(kAlone, 0) / static_cast<double>(ctas_per_sm_), 1.0);
     costs.step_jitter = number(kStepJitter, 0);
     costs.lock_share = number(kLockShare, 0);
+    costs.clipped_share = std::min(number(kClippedShare, 0), 0.9);
     costs.prepared_bytes_per_s = number(kPreparedRate, 0);
     costs.cta_us = costs.unmasked_tile_us * number(kCtaTiles, 0);
     costs.launch_us = number(kLaunch, 0);
@@ -260,6 +262,7 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
                                  costs.lone_share * static_cast<double>(costs.ctas_per_sm),
                                  costs.step_jitter,
                                  costs.lock_share,
+                                 costs.clipped_share,
                                  costs.prepared_bytes_per_s};
   for (CostPrior& prior : fitted) {
     for (std::size_t i = 0; i < kCosts; ++i) {

@@ -73,41 +73,60 @@ PassCosts with_rest(PassCosts costs, std::optional<double> rest_ms) noexcept {
   return costs;
 }
 
-double shared_pace(std::int64_t resident, std::int64_t ctas_per_sm, double lone_share) {
-  if (ctas_per_sm <= 1 || resident >= ctas_per_sm) return 1;
+namespace {
+
+/// What a CTA of length `own` takes on an SM whose CTAs have the length `all` together, over a mean one beside all others.
+double pace_beside(double own, double all, std::int64_t ctas_per_sm, double lone_share) {
+  if (ctas_per_sm <= 1) return own;
   constexpr double kPower = 2.5;
-  const auto all = static_cast<double>(ctas_per_sm);
-  const double alone = 1 / std::max(1.0, all * lone_share);
-  const double together = (1 - std::pow(alone, kPower)) / (std::pow(all, kPower) - 1);
+  const auto most = static_cast<double>(ctas_per_sm);
+  const double alone = 1 / std::max(1.0, most * lone_share);
+  const double together = (1 - std::pow(alone, kPower)) / (std::pow(most, kPower) - 1);
   const double latency = std::pow(alone, kPower) - together;
-  return std::pow(latency + together * std::pow(static_cast<double>(resident), kPower), 1 / kPower);
+  return std::pow(latency * std::pow(own, kPower) + together * std::pow(all, kPower), 1 / kPower);
 }
 
-double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter) {
+}  // namespace
+
+double shared_pace(std::int64_t resident, std::int64_t ctas_per_sm, double lone_share) {
+  if (ctas_per_sm <= 1 || resident >= ctas_per_sm) return 1;
+  return pace_beside(1, static_cast<double>(resident), ctas_per_sm, lone_share);
+}
+
+double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter, double tile_share) {
   const auto places = static_cast<double>(spread.sms * ctas_per_sm);
   const double full = spread.ctas / places, rounds = std::floor(full);
-  const auto on_an_sm = [&](double ctas) {
-    return static_cast<std::int64_t>(std::ceil(ctas / static_cast<double>(spread.sms)));
-  };
-  if (full < 1) return shared_pace(on_an_sm(spread.ctas), ctas_per_sm, lone_share) * std::max(1.0, spread.longest);
+  const auto on_an_sm = [&](double ctas) { return std::ceil(ctas / static_cast<double>(spread.sms)); };
+  const auto length = [&](double of_pairs) { return 1 + (of_pairs - 1) * tile_share; };
+  if (full <= 1) {
+    const double longest = length(std::max(1.0, spread.longest));
+    return pace_beside(longest, longest + on_an_sm(spread.ctas) - 1, ctas_per_sm, lone_share);
+  }
   const double left = spread.ctas - rounds * places;
-  const double in_step = rounds + (left > 0 ? shared_pace(on_an_sm(left), ctas_per_sm, lone_share) : 0);
+  const auto resident = static_cast<std::int64_t>(on_an_sm(left));
+  const double in_step = rounds + (left > 0 ? shared_pace(resident, ctas_per_sm, lone_share) : 0);
   double leaving = 0;
-  for (std::int64_t resident = 1; resident <= ctas_per_sm; ++resident)
-    leaving += shared_pace(resident, ctas_per_sm, lone_share) / static_cast<double>(ctas_per_sm);
-  const double out_of_step = std::max(full, full - 0.5 + leaving * spread.last);
+  for (std::int64_t beside = 1; beside <= ctas_per_sm; ++beside)
+    leaving += shared_pace(beside, ctas_per_sm, lone_share) / static_cast<double>(ctas_per_sm);
+  const double variance = spread.variance * tile_share * tile_share;
+  double latest = 0;
+  for (const LateCta& cta : spread.late) {
+    if (cta.length > 0) latest = std::max(latest, leaving * length(cta.length) - cta.after / places);
+  }
+  const double out_of_step = std::max(full, full - 0.5 * (1 + variance) + latest);
   constexpr double kTurn = 2 * 3.14159265358979323846;
-  const double share = std::exp(-kTurn * kTurn / 2 * step_jitter * step_jitter * full);
+  const double share = std::exp(-kTurn * kTurn / 2 * (step_jitter * step_jitter + variance) * full);
   return share * in_step + (1 - share) * out_of_step;
 }
 
 namespace {
 
-/// CTAs that begin with the same streamed tile wait for each other there, on average for half of them; and what comes
-/// before the kernel. `tile_ms`: of one pair, over the workers.
+/// CTAs that begin with the same streamed tile wait for each other there: on average for half of them, and for all in a
+/// launch of one round, which ends with the last. And what comes before the kernel. `tile_ms`: of one pair, over the workers.
 void add_shared(const LaunchWork& work, const PassCosts& costs, double tile_ms, LaunchTime& time) {
-  const double together = std::min(work.spread->alike, static_cast<double>(work.workers));
-  time.prologue_ms += work.spread->ctas * tile_ms * costs.lock_share * (together - 1) / 2;
+  const auto workers = static_cast<double>(work.workers);
+  const double together = std::min(work.spread->alike, workers), rounds = std::max(1.0, work.spread->ctas / workers);
+  time.prologue_ms += work.spread->ctas * tile_ms * costs.lock_share * (together - 1) / 2 * (1 + 1 / rounds);
   if (costs.prepared_bytes_per_s > 0) time.launch_ms += 1e3 * work.spread->prepared_bytes / costs.prepared_bytes_per_s;
 }
 
@@ -118,10 +137,11 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double unmasked_us = costs.unmasked_tile_us + costs.axes_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.
   const double share_ms = 1e-3 / static_cast<double>(work.workers);
+  const double pairs_ms = share_ms * (1 - costs.clipped_share * work.missing);
   LaunchTime time;
-  time.tiles_ms = share_ms * work.tiles() * unmasked_us;
+  time.tiles_ms = pairs_ms * work.tiles() * unmasked_us;
   time.masking_ms =
-      share_ms *
+      pairs_ms *
       (work.bounds_masked_tiles * (costs.bounds_masked_tile_us - costs.unmasked_tile_us) +
        work.masked_tiles * (masked_us - unmasked_us));
   time.prologue_ms = share_ms * work.ctas * costs.cta_us * (unmasked_us / std::max(costs.unmasked_tile_us, 1e-12));
@@ -130,7 +150,8 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double busy_ms = time.tiles_ms + time.masking_ms + time.prologue_ms;
   const double ctas = work.spread ? work.spread->ctas : work.ctas;
   const double waves = work.spread && work.waves == 0
-                           ? shared_waves(*work.spread, costs.ctas_per_sm, costs.lone_share, costs.step_jitter)
+                           ? shared_waves(*work.spread, costs.ctas_per_sm, costs.lone_share, costs.step_jitter,
+                                          busy_ms > 0 ? (time.tiles_ms + time.masking_ms) / busy_ms : 1)
                            : work.waves;
   const double even = ctas / static_cast<double>(work.workers);
   time.tail_ms = ctas > 0 ? busy_ms * (waves / even - 1) : 0;

@@ -80,12 +80,6 @@ void for_each_combination(const Axes& axes, PerAxis<const NattenAxisGroups*>& ch
   }
 }
 
-/// How a combination of groups is masked. With three axes cutlass-fna looks at the padding of the first two
-/// only (`evenly_divides` in fna/na_utils.cuh).
-bool padding_counts(NattenBackend backend, std::size_t rank, std::size_t axis) {
-  return backend != NattenBackend::kCutlassFna || rank < 3 || axis < 2;
-}
-
 KernelVisits fna_visits(const NattenProblem& problem, const Axes& axes) {
   KernelVisits visits;
   const std::size_t rank = axes.rank();
@@ -136,6 +130,10 @@ void add_extra_ctas(const NattenProblem& problem, const Axes& axes, KernelVisits
 }
 
 }  // namespace
+
+bool padding_counts(NattenBackend backend, std::size_t rank, std::size_t axis) noexcept {
+  return backend != NattenBackend::kCutlassFna || rank < 3 || axis < 2;
+}
 
 Masking masking_of(const KernelVisits& visits) noexcept {
   if (visits.masked_tiles == visits.visited_tiles) return Masking::kElements;

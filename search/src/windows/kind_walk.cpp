@@ -5,6 +5,7 @@
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
+#include <natten_sim/models/tiles/natten_visits.hpp>
 
 #include "windows/time_limit.hpp"
 
@@ -37,13 +38,11 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
   work.axes = axes;
   work.workers = pass.workers;
   const double mean = work.ctas / static_cast<double>(work.workers);
-  if (pass.spread) {
-    if (axes > 2) {  // it looks at the padding of two axes alone
-      work.unmasked_tiles = done.without_elements * repeats;
-      work.bounds_masked_tiles = 0;
-    }
-    work.spread = pass.spread;
-    work.spread->longest = done.longest_cta, work.spread->last = done.last_cta, work.spread->alike = done.alike_ctas;
+  if (pass.cutlass) {
+    const CutlassWork cutlass = cutlass_work(*pass.cutlass, done.cutlass);
+    work.spread = cutlass.spread;
+    work.spread->sms = pass.workers / pass.costs.ctas_per_sm;
+    work.missing = cutlass.missing;
   } else if (share_of_cta(pass) < 1) {
     work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
   } else if (work.ctas > pass.most_simulated) {
@@ -58,14 +57,13 @@ double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) 
 
 }  // namespace
 
-WorkSoFar WorkSoFar::with(const AxisWork& axis, double cta_share, bool causal) const {
-  return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
-          without_elements * static_cast<double>(axis.without_elements),
-          unmasked * static_cast<double>(axis.unmasked), longest * static_cast<double>(axis.longest),
-          even && axis.even,
-          longest_cta * (1 + (axis.longest_tile - 1) * cta_share),
-          causal ? last_cta * std::max(1.0, 1 + (axis.last_tile - 1) * cta_share) : last_cta,
-          alike_ctas * std::max(1.0, axis.alike_tiles * cta_share)};
+WorkSoFar WorkSoFar::with(const AxisWork& axis, bool padding_counts) const {
+  WorkSoFar work{ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
+                 without_elements * static_cast<double>(axis.without_elements),
+                 unmasked * static_cast<double>(padding_counts ? axis.unmasked : axis.without_elements),
+                 longest * static_cast<double>(axis.longest), even && axis.even, cutlass};
+  if (axis.cutlass) work.cutlass.push_back(axis.cutlass.get());
+  return work;
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
@@ -79,7 +77,7 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const PassCosts& costs = timed_.passes[pass].costs;
     masked_us_[pass] = costs.masked_tile_us[axes.rank() - 1];
-    least_us_[pass] = std::min(costs.unmasked_tile_us, masked_us_[pass]);
+    least_us_[pass] = std::min({costs.unmasked_tile_us, costs.bounds_masked_tile_us, masked_us_[pass]});
   }
   share_spread();
   look_behind();
@@ -232,8 +230,7 @@ double KindWalk::mean_ms(const PerPass<WorkSoFar>& work) const {
 PerPass<WorkSoFar> KindWalk::with(const PerPass<WorkSoFar>& before, std::size_t axis, const AxisKind& kind) const {
   PerPass<WorkSoFar> work = before;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-    const double cta_share = timed_.passes[pass].spread ? timed_.passes[pass].cta_shares[axis] : 1;
-    work[pass] = before[pass].with(kind.work[pass], cta_share, space_.causal[axis]);
+    work[pass] = before[pass].with(kind.work[pass], padding_counts(timed_.passes[pass].family, axes_.rank(), axis));
   }
   return work;
 }

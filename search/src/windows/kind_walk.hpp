@@ -31,10 +31,10 @@ struct KindTuple {
 struct WorkSoFar {
   double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, longest = 1;
   bool even = true;
-  double longest_cta = 1, last_cta = 1, alike_ctas = 1;  ///< as CtaSpread has them
+  PerAxis<const CutlassAxis*> cutlass = {};  ///< of cutlass-fna alone
 
-  /// `cta_share`: CTAs over walked tiles of the axis.
-  [[nodiscard]] WorkSoFar with(const AxisWork& axis, double cta_share, bool causal) const;
+  /// `padding_counts`: tiles along the axis are checked for bounds where they are padded.
+  [[nodiscard]] WorkSoFar with(const AxisWork& axis, bool padding_counts) const;
 };
 
 /// The combinations of kinds of one tile choice, each with windows that are allowed together.

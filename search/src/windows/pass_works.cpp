@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <memory>
 
-#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 
@@ -31,8 +31,9 @@ AxisWork PassWorks::work_along(const AxisMask& axis) {
     const std::int64_t q = tiles_.q_tile[0], kv = tiles_.kv_tile[0];
     const CutlassAxis along = cutlass_axis(axis, forward ? AxisTiles{q, kv} : AxisTiles{kv, q}, walk_);
     key_.insert(key_.end(), {work.ctas, work.visited, work.without_elements, visits.unmasked_tiles});
-    work.longest_tile = along.longest, work.last_tile = along.last, work.alike_tiles = along.alike;
-    for (const double share : {along.longest, along.last, along.alike}) key_.push_back(std::bit_cast<std::int64_t>(share));
+    for (const double share : {along.longest, along.alike, along.filled}) key_.push_back(std::bit_cast<std::int64_t>(share));
+    for (const double length : along.lengths) key_.push_back(std::bit_cast<std::int64_t>(length));
+    work.cutlass = std::make_shared<const CutlassAxis>(along);
     return work;
   }
   key_.insert(key_.end(), {work.ctas, work.visited, work.without_elements, work.unmasked});

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <vector>
 
 #include <natten_sim/core/natten_backend.hpp>
 #include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 
 namespace natten_sim {
 
@@ -19,7 +21,7 @@ struct AxisWork {
   std::int64_t unmasked = 0;          ///< of those, without a check for padding
   std::int64_t longest = 0;           ///< pairs of the CTA with most
   bool even = false;                  ///< all CTAs do the same
-  double longest_tile = 1, last_tile = 1, alike_tiles = 1;  ///< of cutlass-fna: CutlassAxis, over the mean walked tile
+  std::shared_ptr<const CutlassAxis> cutlass = {};  ///< of cutlass-fna alone
 };
 
 /// Work of one pass along one axis with any window and stride, by what its time depends on. Tile choices pair the same

@@ -85,7 +85,8 @@ class MaskTimes {
     work.waves = work.ctas / static_cast<double>(work.workers) * pass_.least_tail;
     const LaunchTime time = launch_time(work, frame_.costs);
     return {time.total_ms * (1 - kRounding) + pass_.added_ms,
-            (time.tiles_ms + time.masking_ms + time.prologue_ms) / static_cast<double>(question_.sizes.heads)};
+            (time.tiles_ms + time.masking_ms + time.prologue_ms) * std::min(1.0, pass_.least_tail) /
+                static_cast<double>(question_.sizes.heads)};
   }
 
  private:
@@ -101,19 +102,17 @@ class MaskTimes {
                    .added_ms = frame_.added_ms};
     pass.costs.evidence = {};  // copied for each of thousands of choices
     if (frame_.family != NattenBackend::kCutlassFna) return pass;
-    // Pairs that are checked for bounds may take less by a fit.
-    const double least_us = std::min(pass.costs.bounds_masked_tile_us, pass.costs.masked_tile_us[question_.mask.rank() - 1]);
-    pass.costs.unmasked_tile_us = std::min(pass.costs.unmasked_tile_us, least_us);
-    // Waves and what is zeroed first depend on the layout; unlike CTAs only make more of them.
-    CtaSpread spread = spread_of(question_, frame_.workers / frame_.costs.ctas_per_sm);
-    spread.longest = spread.last = 1;
-    pass.least_tail = shared_waves(spread, frame_.costs.ctas_per_sm, frame_.costs.lone_share, frame_.costs.step_jitter) *
-                      static_cast<double>(frame_.workers) / spread.ctas;
-    pass.cta_shares = cta_shares_of(question_);
-    pass.spread = spread;
-    pass.spread->alike = 1;
-    pass.spread->prepared_bytes = 0;
-    if (frame_.costs.prepared_bytes_per_s > 0) pass.added_ms += 1e3 * spread.prepared_bytes / frame_.costs.prepared_bytes_per_s;
+    const CutlassWork work = cutlass_work_of(question_, frame_.workers / frame_.costs.ctas_per_sm);
+    // CTAs that are all there at once end with the longest; others take their mean load, at least.
+    if (work.spread.ctas <= static_cast<double>(frame_.workers))
+      pass.least_tail = shared_waves({.ctas = work.spread.ctas, .sms = work.spread.sms}, frame_.costs.ctas_per_sm,
+                                     frame_.costs.lone_share, frame_.costs.step_jitter) *
+                        static_cast<double>(frame_.workers) / work.spread.ctas;
+    // Backward, what tiles lack depends on the layout; forward, on the window.
+    pass.least_tail *= 1 - frame_.costs.clipped_share * (question_.pass == Walk::kForward ? 1 : work.missing);
+    pass.cutlass = cutlass_layout(cutlass_launch(question_));
+    pass.cutlass->prepared_bytes = 0;
+    if (frame_.costs.prepared_bytes_per_s > 0) pass.added_ms += 1e3 * work.spread.prepared_bytes / frame_.costs.prepared_bytes_per_s;
     return pass;
   }
 

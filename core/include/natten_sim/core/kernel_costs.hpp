@@ -99,6 +99,7 @@ struct PassCosts {
   double slowdown_ms = 0;  ///< a run of this length has half of it
   double step_jitter = 0;  ///< how far CTAs of equal work fall out of step in one, as a share of it
   double lock_share = 0;   ///< of a pair's time, what a CTA adds to a gradient that others add to, one after the other
+  double clipped_share = 0;  ///< of a pair's time, what is saved where its tiles lack all of their tokens
   double prepared_bytes_per_s = 0;  ///< rate of what is zeroed and summed before the kernel; 0: nothing is
   CostEvidence evidence;
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include <natten_sim/core/mask.hpp>
@@ -36,18 +37,32 @@ struct CutlassLaunch {
 /// Walked tiles of the first dilation group of an axis, by a dozen of them at even distances. O(1).
 struct CutlassAxis {
   std::int64_t count = 0;
-  double longest = 1;  ///< pairs of tiles of the longest over the mean
-  double last = 1;     ///< of the last over the mean
+  double longest = 1;  ///< pairs of tiles of the longest over the mean; those that a stride's boundary cuts, too
+  std::array<double, kLateCtas> lengths = {};  ///< of the dozen over their mean, in order; 0: no such tile
   double alike = 1;    ///< backward: mean number of tiles that begin with the same Q tile
+  double filled = 1;   ///< share of the tiles' tokens that are there, of pairs of tiles
 
   friend bool operator==(const CutlassAxis&, const CutlassAxis&) = default;
 };
 [[nodiscard]] CutlassAxis cutlass_axis(const AxisMask& axis, const AxisTiles& tiles, Walk pass);
 
-/// Of each axis: CTAs over walked tiles, 1 forward.
-[[nodiscard]] PerAxis<double> cta_shares(const CutlassLaunch& launch);
+/// The CTAs of a launch, which windows do not change.
+struct CutlassLayout {
+  double groups = 1;      ///< dilation groups of all heads and batch elements
+  PerAxis<double> ctas;   ///< of one group, along each axis
+  double prepared_bytes = 0;
+};
+[[nodiscard]] CutlassLayout cutlass_layout(const CutlassLaunch& launch);
 
-/// `sms` stays 1.
-[[nodiscard]] CtaSpread cutlass_spread(const CutlassLaunch& launch);
+/// The spread of a launch, whose `sms` stay 1, and the share of its tiles' tokens that is not there. Forward, the last
+/// tile of keys ends with the window; backward, tiles of queries and keys end with the axis.
+struct CutlassWork {
+  CtaSpread spread;
+  double missing = 0;
+};
+[[nodiscard]] CutlassWork cutlass_work(const CutlassLaunch& launch);
+
+/// The same of what lies along each axis. O(axes).
+[[nodiscard]] CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassAxis*>& axes);
 
 }  // namespace natten_sim

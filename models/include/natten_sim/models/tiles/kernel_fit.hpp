@@ -21,7 +21,7 @@ namespace natten_sim {
 /// u * cta_tiles. With a prior one_axis, on one axis the mask adds that share of what it adds on two. Of kernels whose
 /// CTAs share an SM (LaunchWork::spread) there may be two_axes and three_axes, what an unmasked pair takes there over one
 /// axis, and the members of PassCosts alone (lone_share over an even share), step_jitter,
-/// lock_share and prepared_rate.
+/// lock_share, clipped_share and prepared_rate.
 
 struct MeasuredLaunch {
   LaunchWork work;  ///< `waves` included

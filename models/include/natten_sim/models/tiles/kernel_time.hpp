@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -15,12 +16,22 @@ namespace natten_sim {
 /// Not modelled: DRAM and L2 (the tiles of one head stay in L2, and the kernels are bound by arithmetic),
 /// clocks that differ from those of the calibration.
 
-/// CTAs of a kernel of which several share an SM, and how unlike they are. Lengths are shares of the mean one.
+/// One of the CTAs that start last.
+struct LateCta {
+  double length = 0;  ///< of its pairs, over the mean CTA's; 0: none
+  double after = 0;   ///< pairs of the CTAs that start after it, in mean CTAs
+
+  friend bool operator==(const LateCta&, const LateCta&) = default;
+};
+inline constexpr std::size_t kLateCtas = 12;
+
+/// CTAs of a kernel of which several share an SM, and how unlike they are. Lengths are pairs of tiles over the mean.
 struct CtaSpread {
   double ctas = 0;       ///< that run; each may walk several tiles
   std::int64_t sms = 1;
   double longest = 1;
-  double last = 1;   ///< those that start last
+  double variance = 0;  ///< of the lengths
+  std::array<LateCta, kLateCtas> late = {{{1, 0}}};  ///< through the last head, in launch order
   double alike = 1;  ///< CTAs that begin with the same streamed tile
   double prepared_bytes = 0;  ///< zeroed or summed before the kernel
 };
@@ -30,17 +41,22 @@ struct CtaSpread {
 /// of the rate that all have together, what one alone gets; at least 1 / ctas_per_sm counts, 0 is that.
 [[nodiscard]] double shared_pace(std::int64_t resident, std::int64_t ctas_per_sm, double lone_share);
 
-/// The load of the longest SM in mean CTAs of one of its `ctas_per_sm` places, in closed form. In step, CTAs run in
-/// rounds, and those of the last share their SMs with fewer. Out of step, all SMs are busy until the last CTA starts,
-/// which ends while the SM's others, at even distances, leave it. How far they are out of step by then, `step_jitter`
-/// of a round times the root of the rounds, weighs the two. Fewer CTAs than places end with the longest. O(ctas_per_sm).
-[[nodiscard]] double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter);
+/// The load of the longest SM in mean CTAs of one of its `ctas_per_sm` places, in closed form.
+/// Fewer CTAs than places: that with the longest ends last, (a longest^p + b sum^p)^(1/p), of all lengths on its SM.
+/// More in step: rounds, of which the last shares its SMs with fewer.
+/// More out of step: a CTA starts once the mean place has done what comes before it, less half a CTA and what unequal
+/// ones add to that (their variance), and ends while its SM's others, at even distances, leave it. The latest end counts.
+/// `step_jitter` of a CTA and the variance of lengths, times the root of the rounds, weigh the last two.
+/// `tile_share`: of a mean CTA's time, that of its pairs; the rest is alike. O(ctas_per_sm + kLateCtas).
+[[nodiscard]] double shared_waves(const CtaSpread& spread, std::int64_t ctas_per_sm, double lone_share, double step_jitter,
+                                  double tile_share = 1);
 
 /// What one launch does: all heads and batch elements.
 struct LaunchWork {
   double ctas = 0;
   double unmasked_tiles = 0, bounds_masked_tiles = 0, masked_tiles = 0;  ///< pairs that are multiplied
   std::size_t axes = 1;  ///< 1 to 3; decides what evaluating the mask costs
+  double missing = 0;  ///< share of the tokens of its pairs' tiles that the tiles lack
   std::int64_t workers = 1;
   /// The load of the longest worker, in mean CTAs: `even_waves`, `uneven_waves` or a simulation.
   double waves = 0;

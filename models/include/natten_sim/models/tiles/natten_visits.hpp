@@ -57,6 +57,10 @@ struct FmhaKernel {
   std::int64_t kv_tile = 0;
 };
 
+/// Whether padded tiles along the axis are checked for bounds. With three axes cutlass-fna looks at the first two alone.
+/// Source: evenly_divides in fna/na_utils.cuh.
+[[nodiscard]] bool padding_counts(NattenBackend backend, std::size_t rank, std::size_t axis) noexcept;
+
 struct NattenProblem {
   NeighborhoodMask mask;  ///< 1 to 3 axes
   NattenBackend backend = NattenBackend::kHopperFna;

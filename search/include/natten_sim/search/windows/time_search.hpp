@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/kernel_costs.hpp>
 #include <natten_sim/core/natten_backend.hpp>
+#include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/search/windows/distinct.hpp>
 
@@ -27,13 +28,11 @@ struct TimedPass {
   PassCosts costs;
   std::int64_t repeats = 1;  ///< heads times batch
   std::int64_t workers = 1;
-  double least_tail = 1;  ///< what a launch lasts over the mean load of its workers, at least, whatever the window
+  double least_tail = 1;  ///< what a launch lasts over the mean load of its workers in full tiles, at least, whatever the window
   /// CTAs of a launch that `exact_ms` runs one by one; of more it takes no less than their mean load.
   double most_simulated = 0;
   double added_ms = 0;  ///< what windows and strides do not change: copies into tiles, additional keys
-  /// Of cutlass-fna: its CTAs as if all were alike, and of each axis the CTAs over the walked tiles.
-  std::optional<CtaSpread> spread = {};
-  PerAxis<double> cta_shares = {};
+  std::optional<CutlassLayout> cutlass = {};  ///< of cutlass-fna; what it prepares is in added_ms
 };
 
 /// What a tile choice of the space takes.
