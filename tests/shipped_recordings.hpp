@@ -8,13 +8,15 @@
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
+#include "places.hpp"
+
 namespace natten_sim::test {
 
 /// The recordings that are shipped and their comparison in closed form, each made once a test program.
 
 inline const std::vector<validate::Recording>& shipped_recordings() {
   static const std::vector<validate::Recording> all =
-      validate::read_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+      validate::read_recordings(std::string(natten_sim::test::kSourceDir) + "/data/recordings");
   return all;
 }
 

@@ -12,6 +12,7 @@
 
 #include "catch.hpp"
 #include "golden/program.hpp"
+#include "places.hpp"
 
 namespace report_entries_test {
 
@@ -38,7 +39,7 @@ void check_completed(const std::string& name) {
   }
 }
 
-const std::string kFolder = NATTEN_SIM_SOURCE_DIR "/data/recordings";
+const std::string kFolder = std::string(natten_sim::test::kSourceDir) + "/data/recordings";
 const std::string kStream = "validate stream --recorded " + kFolder;
 
 TEST_CASE("a view from one file is completed, at its place, and shows recordings") {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace atomics_test {
@@ -13,7 +14,7 @@ using namespace natten_sim::test;
 /// The entry of `name` in a list of data/`file`.
 Json shipped(const std::string& file, const char* list, const char* key, const std::string& name) {
   const Json document =
-      Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + file));
+      Json::parse(natten_sim::test::read_text(std::string(natten_sim::test::kSourceDir) + "/data/" + file));
   for (const Json& entry : document[list]) {
     if (entry[key] == name) return entry;
   }

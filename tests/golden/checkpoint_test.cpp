@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace checkpoint_test {
@@ -27,7 +28,7 @@ double makespan_of(const std::string& line) { return result_of(line).at("makespa
 void kill_a_search(const std::string& file) {
   const pid_t child = fork();
   if (child == 0) {
-    const std::string command = "exec '" + std::string(NATTEN_SIM_PROGRAM) + "' " + kProblem +
+    const std::string command = "exec '" + std::string(natten_sim::test::kProgram) + "' " + kProblem +
                                 " --algorithm best --effort 1000000000 --checkpoint '" + file +
                                 "' > /dev/null 2>&1";
     execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace cite_test {
@@ -47,7 +48,7 @@ TEST_CASE("of a subcommand cite prints what its model is taken from") {
 }
 
 TEST_CASE("what cite prints is what CITATION.cff says") {
-  const std::string all = run("cite").out, file = read_text(NATTEN_SIM_SOURCE_DIR "/CITATION.cff");
+  const std::string all = run("cite").out, file = read_text(std::string(natten_sim::test::kSourceDir) + "/CITATION.cff");
   for (const char* text : {"Neighborhood Attention: Fast and Flexible Sparse Attention", "Georgia Institute of Technology",
                            "DASH: Deterministic Attention Scheduling for High-throughput Reproducible LLM Training",
                            "2601.21824", "Sawtooth Wavefront Reordering: Enhanced CuTile FlashAttention on NVIDIA GB10",

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace conclusion_test {
@@ -43,7 +44,7 @@ std::string from_root(std::string line) {
   if (const std::size_t at = line.find(name); at != std::string::npos)
     line.replace(at, name.size(), shipped_recordings({"nvidia-h200-stream"}));
   const std::size_t at = line.find("data/");
-  return at == std::string::npos ? line : line.insert(at, std::string(NATTEN_SIM_SOURCE_DIR) + "/");
+  return at == std::string::npos ? line : line.insert(at, std::string(natten_sim::test::kSourceDir) + "/");
 }
 
 void check_sentences(const std::vector<std::string>& questions) {

@@ -7,13 +7,14 @@
 #include <string_view>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace doors_test {
 
 using namespace natten_sim::test;
 
-const std::string kTable = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/doors.json";
+const std::string kTable = std::string(natten_sim::test::kSourceDir) + "/tests/golden/doors.json";
 
 /// A row: the key and the value as JSON has them, the words of the command line that mean the same, which part
 /// of kProblem they set, and for rows that are refused what the error says.
@@ -117,7 +118,7 @@ std::vector<Answer> by_page(const std::vector<Spelling>& rows) {
   std::string requests;
   for (const Spelling& row : rows) requests += request_of(row);
   write_text(folder + "/requests.jsonl", requests);
-  const std::string line = std::string("'" NATTEN_SIM_LESSONS "' < '") + folder + "/requests.jsonl' > '" + folder +
+  const std::string line = "'" + std::string(natten_sim::test::kLessons) + "' < '" + folder + "/requests.jsonl' > '" + folder +
                            "/answers.jsonl'";
   REQUIRE(std::system(line.c_str()) == 0);
   std::istringstream answers(read_text(folder + "/answers.jsonl"));

@@ -2,13 +2,14 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace explain_test {
 
 using namespace natten_sim::test;
 
-const std::string kProfile = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/attention-h200";
+const std::string kProfile = std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/attention-h200";
 
 Json of_family(const Json& result, const std::string& family) {
   Json kernels = Json::array();
@@ -78,7 +79,7 @@ TEST_CASE("explain takes a report as well as a CSV, and refuses a file that is n
   CHECK(result["other_launches"] == 1);
   CHECK(run("explain " + kProfile + ".ncu-rep --csv").out.find("fa2") != std::string::npos);
   CHECK(run("explain " + kProfile + ".ncu-rep").out.find("In short: ") != std::string::npos);
-  check_refused("explain " + std::string(NATTEN_SIM_SOURCE_DIR) + "/README.md", {"README.md"});
+  check_refused("explain " + std::string(natten_sim::test::kSourceDir) + "/README.md", {"README.md"});
   check_refused("explain", {"profile"});
   check_refused("explain " + kProfile + ".csv --heads 0", {"heads"});
 }
@@ -129,7 +130,7 @@ TEST_CASE("a time of a European locale is read by its unit, or refused by the na
 
 TEST_CASE("counters of kernels that nobody knows are shown, and --as any infers what they computed") {
   // 8,192 tokens, 6 heads, head dim 128: 128 Q tiles of 64, each with all keys.
-  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/read-and-written.csv";
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/read-and-written.csv";
   CHECK(6 * (8 * 8192 + 128 * 16 * 8192) == 101056512);
   const std::string text = run("explain " + path + " --device h200 --quiet").out;
   CHECK(text.find("fused_attention") != std::string::npos);

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace found_test {
@@ -14,7 +15,7 @@ const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
 
 TEST_CASE("numbers of a device file are whole, in a range, and checked before any command sees them") {
   const std::string folder = scratch_folder(), path = folder + "/device.json";
-  const Json shipped = Json::parse(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/devices/h200.json"));
+  const Json shipped = Json::parse(read_text(std::string(natten_sim::test::kSourceDir) + "/data/devices/h200.json"));
   for (const char* field : {"sms", "l2_partitions", "l2_ways", "l2_sector_bytes", "l2_bytes"}) {
     for (const Json& value : {Json(-5), Json(0), Json(132.7), Json(1e19), Json("132"), Json(true),
                               Json((std::int64_t{1} << 62) + 1)}) {
@@ -36,7 +37,7 @@ TEST_CASE("numbers of a device file are whole, in a range, and checked before an
 
 TEST_CASE("rates and times of a device file are finite ones, and quantiles increase") {
   const std::string path = scratch_folder() + "/device.json";
-  const Json shipped = Json::parse(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/devices/h200.json"));
+  const Json shipped = Json::parse(read_text(std::string(natten_sim::test::kSourceDir) + "/data/devices/h200.json"));
   const auto refused = [&](const char* field, double value, const std::vector<std::string>& said) {
     Json file = shipped;
     file["devices"][0]["name"] = "mine";

@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace golden_test {
@@ -11,7 +12,7 @@ namespace golden_test {
 namespace fs = std::filesystem;
 
 TEST_CASE("text for people has not changed unnoticed") {
-  const fs::path folder = fs::path(NATTEN_SIM_SOURCE_DIR) / "tests" / "golden" / "scenarios";
+  const fs::path folder = fs::path(natten_sim::test::kSourceDir) / "tests" / "golden" / "scenarios";
   std::size_t scenarios = 0;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".txt") continue;

@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace kernel_file_test {
@@ -33,7 +34,7 @@ TEST_CASE("kernel init writes kernels that ship as files") {
 /// The first two launches of the profile: 16,384 tokens, full and causal.
 std::string short_profile() {
   const std::string path = scratch_folder() + "/triton.csv";
-  std::istringstream lines(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/triton-h200.csv"));
+  std::istringstream lines(read_text(std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/triton-h200.csv"));
   std::string kept;
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("\"ID\"") || line.starts_with("\"0\",") || line.starts_with("\"1\",")) kept += line + "\n";
@@ -43,7 +44,7 @@ std::string short_profile() {
 }
 
 TEST_CASE("a Triton kernel of a shape of its own is explained by a kernel file of under 20 lines") {
-  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/kernel-files/triton-descending.json";
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/data/kernel-files/triton-descending.json";
   const std::string file = read_text(path), profile = short_profile();
   CHECK(std::count(file.begin(), file.end(), '\n') < 20);
   CHECK(result_of("explain " + profile + " --device h200")["kernels"].empty());
@@ -106,7 +107,7 @@ TEST_CASE("runs of a kernel of a file are fitted, and count takes the costs") {
 }
 
 TEST_CASE("validate holds a profile against the kernel of a file") {
-  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/kernel-files/triton-descending.json";
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/data/kernel-files/triton-descending.json";
   const Run compared = run("validate --ncu-csv " + short_profile() + " --ncu-kernel descending_attention --kernel " + path +
                            " --point tokens=16384 heads=4 head_dim=128 --device h200 --csv");
   CHECK(compared.out.find("l2_read_sectors") != std::string::npos);
@@ -126,7 +127,7 @@ TEST_CASE("list writes the kernels that ship as a file, and each of it is that k
 }
 
 TEST_CASE("explain takes a kernel that ships, or says how its launches are known") {
-  const std::string profile = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/attention-h200.csv";
+  const std::string profile = std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/attention-h200.csv";
   const Json kernels = result_of("explain " + profile + " --kernel fa2 --ncu-kernel flash_fwd_kernel -d 128 --device h200")["kernels"];
   REQUIRE_FALSE(kernels.empty());
   CHECK(kernels[0]["family"] == "fa2");

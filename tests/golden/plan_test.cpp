@@ -4,6 +4,7 @@
 #include <regex>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace plan_test {
@@ -14,7 +15,7 @@ const std::string kHunyuan = "plan --preset hunyuan-video --device h100 --gpus 8
 
 /// The rows of a hand calculation below a heading of docs/plan.md: what they say of a name, as a number.
 std::map<std::string, double> worked_by_hand(const std::string& heading) {
-  std::ifstream page(NATTEN_SIM_SOURCE_DIR "/docs/plan.md");
+  std::ifstream page(std::string(natten_sim::test::kSourceDir) + "/docs/plan.md");
   std::map<std::string, double> rows;
   const std::regex row(R"(\| [^|]+ \| [^|]+ = ([0-9.,]+) [^|]*\| `([a-z_.]+)` \|)");
   std::smatch found;

@@ -1,3 +1,4 @@
+#include "places.hpp"
 #include "program.hpp"
 
 #include <algorithm>
@@ -176,7 +177,7 @@ std::vector<std::string> words_of(const std::string& line) {
     }
   }
   if (quoted) throw std::logic_error("an open quote: " + line);
-  words.insert(words.begin(), NATTEN_SIM_PROGRAM);
+  words.insert(words.begin(), natten_sim::test::kProgram);
   return words;
 }
 
@@ -294,7 +295,7 @@ Run run_with(const std::vector<std::string>& environment, const std::string& lin
 namespace {
 
 std::string recording_file(const std::string& name) {
-  return std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings/" + name + ".json";
+  return std::string(natten_sim::test::kSourceDir) + "/data/recordings/" + name + ".json";
 }
 
 }  // namespace
@@ -322,7 +323,7 @@ std::string part_of_recording(const std::string& name, const std::function<bool(
 
 int shell_exit_code(const std::string& command) {
   const std::string whole =
-      std::string("PROGRAM='") + NATTEN_SIM_PROGRAM + "'; { " + command + "; } 2> /dev/null";
+      std::string("PROGRAM='") + natten_sim::test::kProgram + "'; { " + command + "; } 2> /dev/null";
   const int status = std::system(whole.c_str());
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

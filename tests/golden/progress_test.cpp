@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 #include "sanitized.hpp"
 
@@ -59,7 +60,7 @@ class OnTerminal {
     REQUIRE(terminal_ >= 0);
     REQUIRE(grantpt(terminal_) == 0);
     REQUIRE(unlockpt(terminal_) == 0);
-    const std::string command = "exec '" + std::string(NATTEN_SIM_PROGRAM) + "' " + line +
+    const std::string command = "exec '" + std::string(natten_sim::test::kProgram) + "' " + line +
                                 " > /dev/null 2> '" + ptsname(terminal_) + "'";
     keep_open_ = open(ptsname(terminal_), O_RDWR | O_NOCTTY);
     process_ = fork();

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace reproduce_test {
@@ -173,7 +174,7 @@ TEST_CASE("FlashAttention's pull requests: slowdowns by determinism, and every m
 TEST_CASE("the MSDA tables are reproduced: no unfitted point off without a stated reason",
           "[.nightly][long]") {
   const Json rows = result_of("reproduce msda")["rows"];
-  const Json known = Json::parse(natten_sim::test::read_text(std::string(NATTEN_SIM_SOURCE_DIR) +
+  const Json known = Json::parse(natten_sim::test::read_text(std::string(natten_sim::test::kSourceDir) +
                                                              "/data/msda-paper.json"))["known_deviations"];
   std::set<std::size_t> used;
   std::map<std::string, int> unfitted;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace reproduced_pages_test {
@@ -16,7 +17,7 @@ namespace reproduced_pages_test {
 using namespace natten_sim::test;
 namespace fs = std::filesystem;
 
-const std::string kRoot = NATTEN_SIM_SOURCE_DIR;
+const std::string kRoot = natten_sim::test::kSourceDir;
 
 std::set<std::string> files_of(const fs::path& folder) {
   std::set<std::string> names;

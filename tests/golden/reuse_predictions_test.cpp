@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace reuse_predictions_test {
@@ -14,7 +15,7 @@ using namespace natten_sim::test;
 /// Recomputes those predictions that are to be checked; returns how many.
 template <typename Checked>
 std::size_t check_predictions(const Checked& checked) {
-  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/predictions/h200_sdpa_dram.json";
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/data/predictions/h200_sdpa_dram.json";
   const Json table = Json::parse(read_text(path));
   REQUIRE(table.is_array());
   REQUIRE(table.size() == 2 * 7 * 2 * 2 * 2);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 #include "sanitized.hpp"
 
@@ -134,7 +135,7 @@ TEST_CASE("an order from a file is walked as it stands there") {
   check_refused("-i 512 --tile 128 --fidelity lru --order cyclik", {"cyclik", "did you mean 'cyclic'?"});
 }
 TEST_CASE("the table holds the measured facts: full reads as counted, an explosion under a causal mask") {
-  const std::string data = std::string(NATTEN_SIM_SOURCE_DIR) + "/data";
+  const std::string data = std::string(natten_sim::test::kSourceDir) + "/data";
   const Json table = Json::parse(read_text(data + "/predictions/h200_sdpa_dram.json"));
   const Json counted = Json::parse(read_text(data + "/recordings/nvidia-h200-sdpa-reads.json"));
   std::map<std::string, double> reads;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace schedule_costs_test {
@@ -16,7 +17,7 @@ const std::string kProblem = "schedule -i 2048 --q-tile 64 -n 4 --workers 20 --m
 
 TEST_CASE("costs by name are those of their file, in microseconds") {
   const Json file =
-      Json::parse(read_text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/schedule-costs/fa4-h200-d128.json"));
+      Json::parse(read_text(std::string(natten_sim::test::kSourceDir) + "/data/schedule-costs/fa4-h200-d128.json"));
   const Json& causal = file["tasks"][1];
   REQUIRE(causal["masks"][0] == "causal");
   std::string flags = "--overlap async:" + std::to_string(file["writer_stages"].get<int>());

@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "json_schema.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace schema_test {
@@ -33,7 +34,7 @@ void check_valid(const std::string& line) {
 /// Arguments of the golden scenarios, for JSON.
 std::vector<std::string> scenario_lines() {
   std::vector<std::string> lines;
-  for (const auto& entry : fs::directory_iterator(fs::path(NATTEN_SIM_SOURCE_DIR) / "tests/golden/scenarios")) {
+  for (const auto& entry : fs::directory_iterator(fs::path(natten_sim::test::kSourceDir) / "tests/golden/scenarios")) {
     const std::string text = read_text(entry.path().string());
     std::string line = text.substr(0, text.find('\n')).substr(std::string("$ natten-sim ").size());
     for (const char* other : {" --csv", " --ascii", " --json", " --picture-kind curve"}) {
@@ -70,7 +71,7 @@ TEST_CASE("answers of every subcommand are valid, also without a conclusion and 
     const std::string text = line;
     const std::size_t data = text.find("data/");
     check_valid(data == std::string::npos ? text
-                                          : text.substr(0, data) + NATTEN_SIM_SOURCE_DIR "/" + text.substr(data));
+                                          : text.substr(0, data) + std::string(natten_sim::test::kSourceDir) + "/" + text.substr(data));
   }
   const Run served = run("serve", R"({"command": "count", "options": {"input": [64], "window": [16]}, "id": [1, "x"]})"
                                   "\n");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace schemas_test {
@@ -12,7 +13,7 @@ namespace schemas_test {
 using namespace natten_sim::test;
 namespace fs = std::filesystem;
 
-const fs::path kSchemas = fs::path(NATTEN_SIM_SOURCE_DIR) / "tests/golden/schemas";
+const fs::path kSchemas = fs::path(natten_sim::test::kSourceDir) / "tests/golden/schemas";
 
 struct Format {
   std::string file;   ///< "presets-1": schema natten-sim.presets/1

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace search_test {
@@ -213,7 +214,7 @@ TEST_CASE("a front by time is drawn with a point for each, and dense attention b
 }
 
 /// Of two heads: one looks 2 tokens far, one 20.
-const std::string kTable = NATTEN_SIM_SOURCE_DIR "/tests/data/attention.npy";
+const std::string kTable = std::string(natten_sim::test::kSourceDir) + "/tests/data/attention.npy";
 const std::string kRecall = "-i 64 64 -n 2 -d 128 --device h200 --recall " + kTable;
 
 TEST_CASE("--recall says what candidates keep, and with a wish gives a window for each head with its call") {

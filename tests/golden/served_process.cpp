@@ -1,3 +1,4 @@
+#include "places.hpp"
 #include "served_process.hpp"
 
 #include <csignal>
@@ -30,7 +31,7 @@ std::string line_from(int file) {
 }  // namespace
 
 ServedProcess::ServedProcess(const std::string& options) : process_(0), messages_(-1) {
-  std::vector<std::string> words = {NATTEN_SIM_PROGRAM, "serve"};
+  std::vector<std::string> words = {natten_sim::test::kProgram, "serve"};
   std::istringstream stream(options);
   for (std::string word; stream >> word;) words.push_back(word);
   std::vector<char*> pointers;

@@ -1,6 +1,7 @@
 #include <set>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace time_test {
@@ -115,7 +116,7 @@ TEST_CASE("calibrate takes the raw page of Nsight Compute, and the median of sev
 /// What ncu wrote of seven neighborhoods on an H200, three launches each of two kernels: `ncu --csv
 /// --clock-control none --profile-from-start off --metrics gpu__time_duration.sum,dram__bytes_read.sum`.
 std::string calibrated_from_export(const std::string& runs, const std::string& kernel) {
-  const std::string folder = NATTEN_SIM_SOURCE_DIR "/tests/golden/ncu/";
+  const std::string folder = std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/";
   return "calibrate " + folder + runs + " --device h200 --times " + folder + "h200-neighborhoods.csv" +
          (kernel.empty() ? "" : " --ncu-kernel " + kernel);
 }
@@ -158,14 +159,14 @@ TEST_CASE("calibrate takes times from the table itself and from a recording") {
   const Json plain = result_of("calibrate " + folder + "/plain.csv");
   CHECK(plain["runs"][0]["measured_ms"] == 16.7);
   CHECK(plain["runs"][1]["left_out_ms"].is_number());
-  const Json recorded = result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) +
+  const Json recorded = result_of("calibrate " + std::string(natten_sim::test::kSourceDir) +
                                   "/data/recordings/nvidia-h200-flex-costs.json");
   CHECK(recorded["runs"].size() == 20);
   CHECK(recorded["runs"][0]["kernel"] == "flexattention");
 }
 
 TEST_CASE("suggested runs differ from each other and from what was measured, and are printed as commands") {
-  const Json result = result_of("calibrate " + std::string(NATTEN_SIM_SOURCE_DIR) +
+  const Json result = result_of("calibrate " + std::string(natten_sim::test::kSourceDir) +
                                 "/data/kernel-runs/natten-h200.csv --suggestions 5");
   std::set<std::string> seen;
   const auto key = [](const Json& run) {

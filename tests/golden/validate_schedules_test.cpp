@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace validate_schedules_test {
 
 using namespace natten_sim::test;
 
-const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data";
+const std::string kData = std::string(natten_sim::test::kSourceDir) + "/data";
 
 /// Exit 0: no point is excused, all are judged by the score of their suite. Long runs and very short ones miss
 /// (docs/schedule-times-measured.md).

@@ -4,13 +4,14 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace validate_test {
 
 using namespace natten_sim::test;
 
-const std::string kRecordings = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
+const std::string kRecordings = std::string(natten_sim::test::kSourceDir) + "/data/recordings";
 
 TEST_CASE("validate on recordings within tolerance prints the tables and exits 0") {
   const Run done =

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace validate_views_test {
 
 using namespace natten_sim::test;
 
-const std::string kRecordings = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
+const std::string kRecordings = std::string(natten_sim::test::kSourceDir) + "/data/recordings";
 
 /// What each view shows comes from these.
 const std::vector<std::string> kShown = {

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "program.hpp"
 #include "random.hpp"
 
@@ -30,7 +31,7 @@ const std::string kSmall = "count -i 64 -w 16 -s 8 --q-tile 8 --kv-tile 4";
 /// Starts the program itself, without a shell, so that a signal meets nothing else. `input`: a file
 /// descriptor.
 pid_t start(std::vector<std::string> words, int input = -1) {
-  words.insert(words.begin(), NATTEN_SIM_PROGRAM);
+  words.insert(words.begin(), natten_sim::test::kProgram);
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -231,7 +232,7 @@ TEST_CASE("locale, time zone, home and folder change no byte") {
        {"list devices", "schedule --q-tiles 4 --kv-tiles 4 --json", "reuse -i 4096 --device h200 --csv",
         "search -i 1024 -w 128 --top 3", "atomics --updates 1000 --json"}) {
     const std::string folder = scratch_folder(), plain = folder + "/plain", other = folder + "/other";
-    const std::string program = std::string("'") + NATTEN_SIM_PROGRAM + "' " + line;
+    const std::string program = std::string("'") + natten_sim::test::kProgram + "' " + line;
     REQUIRE(shell_exit_code(program + " > " + plain) == 0);
     for (const std::string around :
          {"env LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TZ=Asia/Tokyo HOME=/nonexistent ", "env -i ",

@@ -12,6 +12,7 @@
 #include <natten_sim/models/tiles/token_permutation.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace natten_samples_test {
 
@@ -35,7 +36,7 @@ struct Sample {
 };
 
 std::vector<Sample> samples() {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/natten-profiler-samples.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/natten-profiler-samples.json");
   std::vector<Sample> read;
   const nlohmann::json document = nlohmann::json::parse(file);
   for (const auto& entry : document.at("samples")) {
@@ -139,7 +140,7 @@ TEST_CASE("on an A100 the profiler's search finds tiles that our counts say run 
 }
 
 TEST_CASE("NATTEN's dry runs list our tile pairs, in our order") {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/natten-profiler-samples.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/natten-profiler-samples.json");
   const nlohmann::json document = nlohmann::json::parse(file);
   const Catalog catalog = builtin_catalog();
   for (const auto& run : document.at("dry_runs")) {

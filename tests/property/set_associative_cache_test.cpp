@@ -14,6 +14,7 @@
 #include <natten_sim/sim/reuse/set_associative_cache.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace set_associative_cache_test {
 
@@ -77,7 +78,7 @@ struct StreamRow {
 };
 
 std::vector<StreamRow> recorded_stream() {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings/h200_stream.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/recordings/h200_stream.json");
   const nlohmann::json recording = nlohmann::json::parse(file);
   std::vector<StreamRow> rows;
   for (const auto& row : recording["rows"]) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace arrows_test {
 
@@ -84,7 +85,7 @@ bool is_source(const fs::path& path) {
          extension == ".in";
 }
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 /// Sources below the folders of the root, by their paths from it.
 std::vector<fs::path> sources_of(const std::vector<std::string>& folders) {

@@ -12,12 +12,13 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace corridors_test {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 std::string text_of(const fs::path& path) {
   std::ifstream file(path);

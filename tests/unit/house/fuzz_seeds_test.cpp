@@ -6,12 +6,13 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace fuzz_seeds_test {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 TEST_CASE("each seed that scripts/make_fuzz_corpus.sh names has its file") {
   std::ifstream script(kRoot / "scripts/make_fuzz_corpus.sh");

@@ -9,12 +9,13 @@
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace mutants_test {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 std::set<std::string> lines_of(const std::string& file) {
   std::ifstream in(kRoot / file);

@@ -8,12 +8,13 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace one_truth_test {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 template <typename Visit>
 void for_each_line(const fs::path& folder, const std::string& extension, const Visit& visit) {

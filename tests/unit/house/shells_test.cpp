@@ -8,12 +8,13 @@
 #include <string>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace shells_test {
 
 namespace fs = std::filesystem;
 
-const fs::path kRoot = NATTEN_SIM_SOURCE_DIR;
+const fs::path kRoot = natten_sim::test::kSourceDir;
 
 bool asks_a_shell(const std::string& text) {
   static const std::regex kCall(R"(\b(popen|system|wordexp|execlp|execl|execle)[ \t]*\()");

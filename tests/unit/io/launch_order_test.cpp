@@ -13,6 +13,7 @@
 #include <natten_sim/io/strict_object.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace launch_order_test {
 
@@ -75,7 +76,7 @@ struct RecordedLaunch {
 
 /// Launches of data/launch-order.
 std::vector<RecordedLaunch> recorded_launches(const std::string& device) {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/launch-order/nvidia-" + device + ".json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/launch-order/nvidia-" + device + ".json");
   std::stringstream text;
   text << file.rdbuf();
   const Json root = parse_strict(text.str(), "launch-order", "natten-sim.launch-order/1");

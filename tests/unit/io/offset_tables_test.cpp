@@ -7,6 +7,7 @@
 #include <natten_sim/io/offset_tables.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace offset_tables_test {
 
@@ -79,7 +80,7 @@ TEST_CASE("what is no table of the layout, or no attention, is refused") {
 
 /// Each head's attention fades as exp(-distance / rate) on every axis.
 void check_fading(const std::string& file, const Extents& layout, const std::vector<double>& rates) {
-  OffsetTables tables("recall", std::string(NATTEN_SIM_SOURCE_DIR) + "/" + file, layout);
+  OffsetTables tables("recall", std::string(natten_sim::test::kSourceDir) + "/" + file, layout);
   CHECK(tables.product());
   REQUIRE(tables.layers() * tables.heads() == rates.size());
   for (const double rate : rates) {

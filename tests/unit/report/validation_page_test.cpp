@@ -12,6 +12,7 @@
 #include <natten_sim/validate/cases/stream.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "shipped_recordings.hpp"
 
 namespace validation_page_test {
@@ -20,7 +21,7 @@ using namespace natten_sim;
 using namespace natten_sim::validate;
 using report::RecordedData;
 
-const std::string kRecordings = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings";
+const std::string kRecordings = std::string(natten_sim::test::kSourceDir) + "/data/recordings";
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;

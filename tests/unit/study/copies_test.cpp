@@ -10,6 +10,7 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace copies_test {
 
@@ -19,7 +20,7 @@ using study::TimeQuestion;
 
 std::vector<KernelRun> h100_runs() {
   const std::string path = "data/kernel-runs/natten-h100.csv";
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/" + path);
   std::stringstream text;
   text << file.rdbuf();
   return parse_kernel_runs(text.str(), path, {});

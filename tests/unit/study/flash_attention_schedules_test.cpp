@@ -14,6 +14,7 @@
 #include <natten_sim/study/kernel_schedule.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace flash_attention_schedules_test {
 
@@ -127,7 +128,7 @@ void add(const Shape& shape, const Catalog& catalog, Digest& digest) {
 }
 
 TEST_CASE("FlashAttention-4's own scheduler launches and orders as this project says, in 5,000 shapes") {
-  std::ifstream file(NATTEN_SIM_SOURCE_DIR "/tests/data/flash-attention-4-schedules.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/tests/data/flash-attention-4-schedules.json");
   std::ostringstream text;
   text << file.rdbuf();
   const Json stored = parse_strict(text.str(), "tests/data/flash-attention-4-schedules.json");

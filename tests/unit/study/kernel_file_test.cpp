@@ -9,6 +9,7 @@
 #include <natten_sim/study/explain.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace kernel_file_test {
 
@@ -81,7 +82,7 @@ TEST_CASE("of several head dims one is to be said") {
 }
 
 TEST_CASE("a Triton kernel that nobody knew: sectors exact, DRAM and time as frozen before it was profiled") {
-  std::ifstream text(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/triton-attention.json");
+  std::ifstream text(std::string(natten_sim::test::kSourceDir) + "/data/triton-attention.json");
   std::ostringstream read;
   read << text.rdbuf();
   const Json record = parse_json(read.str());

@@ -10,6 +10,7 @@
 #include <natten_sim/study/mask.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace mask_times_test {
 
@@ -22,7 +23,7 @@ struct Deviation {
 };
 
 Json recorded(const std::string& name) {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/" + name);
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/" + name);
   std::ostringstream text;
   text << file.rdbuf();
   return parse_json(text.str());

@@ -9,6 +9,7 @@
 #include <natten_sim/study/recall.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "searches/recall_candidates.hpp"
 
 namespace recall_study_test {
@@ -21,7 +22,7 @@ using study::SearchAnswer;
 using study::SearchCandidate;
 
 /// 64x64 tokens, two heads: one looks 2 tokens far, one 20.
-const std::string kTable = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/data/attention.npy";
+const std::string kTable = std::string(natten_sim::test::kSourceDir) + "/tests/data/attention.npy";
 
 study::SearchQuestion images() {
   study::SearchQuestion question;

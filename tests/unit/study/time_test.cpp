@@ -11,6 +11,7 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace time_test {
 
@@ -20,7 +21,7 @@ using study::PassTime;
 using study::TimeQuestion;
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(std::string(NATTEN_SIM_SOURCE_DIR) + "/" + path);
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/" + path);
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -13,13 +13,14 @@
 #include <natten_sim/validate/record/device_profile.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace device_profile_test {
 
 using namespace natten_sim;
 using namespace natten_sim::validate;
 
-const std::string kFolder = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
+const std::string kFolder = std::string(natten_sim::test::kSourceDir) + "/data/";
 
 Recording stream_of(const std::string& gpu) {
   const std::string file = kFolder + "recordings/" + gpu + "-stream.json";

@@ -15,6 +15,7 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "shipped_recordings.hpp"
 
 namespace frozen_predictions_test {
@@ -22,7 +23,7 @@ namespace frozen_predictions_test {
 using namespace natten_sim;
 using namespace natten_sim::validate;
 
-const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
+const std::string kData = std::string(natten_sim::test::kSourceDir) + "/data/";
 
 /// Factors by which times were missed, ascending, and how many are within one.
 struct Ratios {

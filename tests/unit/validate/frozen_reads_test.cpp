@@ -14,6 +14,7 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "shipped_recordings.hpp"
 
 namespace frozen_reads_test {
@@ -21,7 +22,7 @@ namespace frozen_reads_test {
 using namespace natten_sim;
 using namespace natten_sim::validate;
 
-const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
+const std::string kData = std::string(natten_sim::test::kSourceDir) + "/data/";
 
 /// Predicted bytes that DRAM is read, by the key of the point.
 using Predicted = std::map<std::string, double>;

@@ -16,6 +16,7 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 #include "shipped_recordings.hpp"
 
 namespace gna_case_test {
@@ -271,7 +272,7 @@ std::map<std::string, double> measured_times(const std::string& suite) {
 TEST_CASE(
     "the suite of additional keys and four axes is predicted as it was frozen, all 13 times within a "
     "tenth") {
-  std::ifstream file(NATTEN_SIM_SOURCE_DIR "/data/predictions/h200_gna_extra.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/predictions/h200_gna_extra.json");
   const nlohmann::json predictions = nlohmann::json::parse(file);
   std::map<std::string, double> frozen;
   for (const nlohmann::json& row : predictions.at("rows"))
@@ -301,7 +302,7 @@ TEST_CASE(
 TEST_CASE(
     "counts are those that were frozen, and frozen times and those of today are within a tenth of what was "
     "measured") {
-  std::ifstream file(NATTEN_SIM_SOURCE_DIR "/data/predictions/h200_forward_gna.json");
+  std::ifstream file(std::string(natten_sim::test::kSourceDir) + "/data/predictions/h200_forward_gna.json");
   const nlohmann::json frozen = nlohmann::json::parse(file);
   std::map<std::string, double> values;
   for (const nlohmann::json& row : frozen.at("rows"))

@@ -13,6 +13,7 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace h100_times_test {
 
@@ -20,7 +21,7 @@ using namespace natten_sim;
 using namespace natten_sim::validate;
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(NATTEN_SIM_SOURCE_DIR + ("/" + path));
+  std::ifstream file(natten_sim::test::kSourceDir + ("/" + path));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();

@@ -11,6 +11,7 @@
 #include <natten_sim/validate/record/ncu_csv.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace ncu_csv_test {
 
@@ -227,7 +228,7 @@ TEST_CASE("measured runs take their time from a details page's Duration, and fro
   add_measured_times(page, "p.csv", "Fna", runs);
   CHECK(runs[0].ms == Approx(7.90));
   std::vector<KernelRun> of_report(1);
-  const std::string path = std::string(NATTEN_SIM_SOURCE_DIR) + "/tests/golden/ncu/attention-h200.ncu-rep";
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/attention-h200.ncu-rep";
   add_measured_times(read_text("times", path), path, "flash_fwd_kernel", of_report);
   CHECK(of_report[0].ms.value() > 0);
 }

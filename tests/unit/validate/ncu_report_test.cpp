@@ -7,6 +7,7 @@
 #include <natten_sim/validate/record/ncu_report.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace ncu_report_test {
 
@@ -15,7 +16,7 @@ using namespace natten_sim::validate;
 
 std::string bytes_of(const std::string& name) {
   const std::filesystem::path path =
-      std::filesystem::path(NATTEN_SIM_SOURCE_DIR) / "tests" / "golden" / "ncu" / name;
+      std::filesystem::path(natten_sim::test::kSourceDir) / "tests" / "golden" / "ncu" / name;
   std::ifstream file(path, std::ios::binary);
   std::stringstream bytes;
   bytes << file.rdbuf();

@@ -10,12 +10,13 @@
 #include <natten_sim/io/json.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace remedy_scores_test {
 
 using namespace natten_sim;
 
-const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
+const std::string kData = std::string(natten_sim::test::kSourceDir) + "/data/";
 
 /// Ratios of frozen predictions and what was timed, by the path or operator of the point.
 std::map<std::string, std::vector<double>> ratios_of(const std::string& predictions_file,

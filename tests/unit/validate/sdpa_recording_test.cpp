@@ -9,6 +9,7 @@
 #include <natten_sim/validate/record/sdpa_recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace sdpa_recording_test {
 
@@ -128,7 +129,7 @@ TEST_CASE("a folder gives its recordings of PyTorch's times by name, and leaves 
 }
 
 TEST_CASE("the shipped times of PyTorch have every backend of every problem, 20 repetitions or a reason") {
-  const auto recordings = read_sdpa_recordings(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/recordings");
+  const auto recordings = read_sdpa_recordings(std::string(natten_sim::test::kSourceDir) + "/data/recordings");
   REQUIRE(recordings.size() == 1);
   // bf16 at 7 lengths and fp16 at 6, full and causal, 4 head dims.
   CHECK(recordings[0].rows.size() == (7 + 6) * 2 * 4 * sdpa_backends().size());

@@ -11,12 +11,13 @@
 #include <natten_sim/validate/record/recording.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace second_gpu_test {
 
 using namespace natten_sim;
 
-const std::string kData = std::string(NATTEN_SIM_SOURCE_DIR) + "/data/";
+const std::string kData = std::string(natten_sim::test::kSourceDir) + "/data/";
 
 Json read_json(const std::string& file) { return parse_json(read_text("data", kData + file)); }
 

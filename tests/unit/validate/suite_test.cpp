@@ -13,6 +13,7 @@
 #include <natten_sim/validate/measure/timing.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace suite_test {
 
@@ -88,7 +89,7 @@ TEST_CASE("suites are listed by their place, then by name, and every file is one
   const std::vector<Suite>& suites = builtin_suites();
   std::size_t files = 0;
   for (const auto& entry :
-       std::filesystem::directory_iterator(std::string(NATTEN_SIM_SOURCE_DIR) + "/data/suites")) {
+       std::filesystem::directory_iterator(std::string(natten_sim::test::kSourceDir) + "/data/suites")) {
     INFO(entry.path().string());
     CHECK(find_suite(suites, entry.path().stem().string()).place > 0);
     ++files;

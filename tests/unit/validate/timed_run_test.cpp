@@ -16,6 +16,7 @@
 #include <natten_sim/validate/compare/comparison.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace timed_run_test {
 
@@ -23,7 +24,7 @@ using namespace natten_sim;
 using namespace natten_sim::validate;
 
 std::string text_of(const std::string& path) {
-  std::ifstream file(NATTEN_SIM_SOURCE_DIR + ("/" + path));
+  std::ifstream file(natten_sim::test::kSourceDir + ("/" + path));
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
