@@ -143,23 +143,22 @@ CutlassAxis cutlass_axis(const AxisMask& axis, const AxisTiles& tiles, Walk pass
   double sum = 0, tokens = 0;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     const std::int64_t tile = samples == 1 ? 0 : sample * (along.count - 1) / (samples - 1);
-    along.lengths[static_cast<std::size_t>(sample)] = walked.pairs(tile);
-    sum += walked.pairs(tile);
+    const double pairs = walked.pairs(tile);
+    along.pairs[static_cast<std::size_t>(sample)] = static_cast<std::int64_t>(pairs);
+    sum += pairs;
     tokens += walked.tokens(tile);
   }
   along.filled = pass == Walk::kForward ? tokens / std::max(1.0, sum * static_cast<double>(tiles.streamed))
                                         : filled_share(axis, tiles.walked) * filled_share(axis, tiles.streamed);
   if (!(sum > 0)) {
-    along.lengths = {1};
+    along.pairs = {1};
     along.filled = 1;
     return along;
   }
-  const double mean = sum / static_cast<double>(samples);
-  for (double& length : along.lengths) {
-    length /= mean;
-    along.longest = std::max(along.longest, length);
-  }
-  if (pass == Walk::kForward && !group.causal) along.longest = std::max(along.longest, longest_cut(group, tiles.walked, walked) / mean);
+  along.mean = sum / static_cast<double>(samples);
+  auto longest = static_cast<double>(*std::max_element(along.pairs.begin(), along.pairs.end()));
+  if (pass == Walk::kForward && !group.causal) longest = std::max(longest, longest_cut(group, tiles.walked, walked));
+  along.longest = std::max(1.0, longest / along.mean);
   return along;
 }
 
@@ -209,41 +208,48 @@ CutlassWork cutlass_work(const CutlassLaunch& launch) {
   const bool forward = launch.pass == Walk::kForward;
   const Extents& walked = forward ? launch.tiles.q_tile : launch.tiles.kv_tile;
   const Extents& streamed = forward ? launch.tiles.kv_tile : launch.tiles.q_tile;
-  PerAxis<CutlassAxis> along;
-  PerAxis<const CutlassAxis*> axes;
-  for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis)
-    along.push_back(cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass));
-  for (const CutlassAxis& axis : along) axes.push_back(&axis);
-  return cutlass_work(cutlass_layout(launch), axes);
+  const CutlassLayout layout = cutlass_layout(launch);
+  PerAxis<CutlassPart> parts;
+  PerAxis<const CutlassPart*> axes;
+  for (std::size_t axis = 0; axis < launch.mask.rank(); ++axis) {
+    const CutlassAxis along = cutlass_axis(launch.mask[axis], {walked[axis], streamed[axis]}, launch.pass);
+    parts.push_back(cutlass_part(along, layout.ctas[axis]));
+  }
+  for (const CutlassPart& part : parts) axes.push_back(&part);
+  return cutlass_work(layout, axes);
 }
 
-CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassAxis*>& axes) {
+CutlassPart cutlass_part(const CutlassAxis& axis, double ctas) {
+  const double share = ctas / static_cast<double>(axis.count);  // CTAs of several tiles differ less
+  const auto of_cta = [&](double length) { return length > 0 ? 1 + (length - 1) * share : 0; };
+  CutlassPart part{.ctas = ctas,
+                   .longest = of_cta(axis.longest),
+                   .alike = std::max(1.0, axis.alike * share),
+                   .filled = axis.filled};
+  double squares = 0, samples = 0;
+  for (std::size_t sample = 0; sample < kLateCtas; ++sample) {
+    part.lengths[sample] = of_cta(static_cast<double>(axis.pairs[sample]) / axis.mean);
+    squares += part.lengths[sample] * part.lengths[sample];
+    samples += axis.pairs[sample] > 0;
+  }
+  part.squares = squares / samples;
+  return part;
+}
+
+CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassPart*>& axes) {
   CutlassWork work;
   CtaSpread& spread = work.spread;
-  std::array<double, kLateCtas> slowest = {};
   double others_longest = 1, others_ctas = 1, filled = 1, squares = 1;
   for (std::size_t axis = 0; axis < axes.rank(); ++axis) {
-    const CutlassAxis& along = *axes[axis];
-    const double share = layout.ctas[axis] / static_cast<double>(along.count);  // CTAs of several tiles differ less
-    const auto of_cta = [&](double length) { return length > 0 ? 1 + (length - 1) * share : 0; };
-    double square = 0, samples = 0;
-    for (const double length : along.lengths) {
-      square += of_cta(length) * of_cta(length);
-      samples += length > 0;
-    }
-    squares *= square / samples;
-    filled *= along.filled;
-    spread.longest *= of_cta(along.longest);
-    spread.alike *= std::max(1.0, along.alike * share);
-    if (axis > 0) {
-      others_longest *= of_cta(along.longest), others_ctas *= layout.ctas[axis];
-    } else {
-      std::transform(along.lengths.begin(), along.lengths.end(), slowest.begin(), of_cta);
-    }
+    const CutlassPart& part = *axes[axis];
+    squares *= part.squares, filled *= part.filled, spread.alike *= part.alike;
+    if (axis > 0) others_longest *= part.longest, others_ctas *= part.ctas;
   }
-  spread.ctas = layout.groups * layout.ctas[0] * others_ctas;
+  const CutlassPart& slowest = *axes[0];
+  spread.longest = slowest.longest * others_longest;
+  spread.ctas = layout.groups * slowest.ctas * others_ctas;
   spread.variance = std::max(0.0, squares - 1);
-  spread.late = late_ctas(slowest, layout.ctas[0], others_longest, others_ctas);
+  spread.late = late_ctas(slowest.lengths, slowest.ctas, others_longest, others_ctas);
   spread.prepared_bytes = layout.prepared_bytes;
   work.missing = std::max(0.0, 1 - filled);
   return work;

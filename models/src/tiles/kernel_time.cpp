@@ -78,12 +78,11 @@ namespace {
 /// What a CTA of length `own` takes on an SM whose CTAs have the length `all` together, over a mean one beside all others.
 double pace_beside(double own, double all, std::int64_t ctas_per_sm, double lone_share) {
   if (ctas_per_sm <= 1) return own;
-  constexpr double kPower = 2.5;
+  const auto raised = [](double value) { return value * value * std::sqrt(value); };
   const auto most = static_cast<double>(ctas_per_sm);
-  const double alone = 1 / std::max(1.0, most * lone_share);
-  const double together = (1 - std::pow(alone, kPower)) / (std::pow(most, kPower) - 1);
-  const double latency = std::pow(alone, kPower) - together;
-  return std::pow(latency * std::pow(own, kPower) + together * std::pow(all, kPower), 1 / kPower);
+  const double alone = raised(1 / std::max(1.0, most * lone_share));
+  const double together = (1 - alone) / (raised(most) - 1);
+  return std::pow((alone - together) * raised(own) + together * raised(all), 1 / 2.5);
 }
 
 }  // namespace

@@ -29,9 +29,11 @@ struct NumberedKind {
   AxisKind kind;
 };
 
-/// By what tells kinds apart, which begins with visited tiles: the number of CTAs is that of the axis.
-std::vector<AxisKind> sorted(std::vector<NumberedKind> numbered) {
-  std::sort(numbered.begin(), numbered.end(), [](const NumberedKind& a, const NumberedKind& b) {
+/// By the full pairs of tiles that take as long in the first pass; then by what tells kinds apart.
+std::vector<AxisKind> sorted(std::vector<NumberedKind> numbered, double clipped_share) {
+  const auto full = [&](const NumberedKind& each) { return visits_of(each.kind.work[0]).full(clipped_share); };
+  std::sort(numbered.begin(), numbered.end(), [&](const NumberedKind& a, const NumberedKind& b) {
+    if (full(a) != full(b)) return full(a) < full(b);
     if (a.keys[0] != b.keys[0]) return *a.keys[0] < *b.keys[0];
     return a.keys[1] != b.keys[1] && *a.keys[1] < *b.keys[1];
   });
@@ -50,9 +52,8 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
   std::list<PassWorks> own;
   std::vector<PassWorks*> works;
   for (const TimedPass& pass : choice.passes) {
-    const TilePair tiles = along(tiles_of(space.tiles[tile_choice], pass.walk), axis);
-    works.push_back(mask.length <= PassWorks::kLongest ? &memory.works_of(mask, tiles, pass.family, pass.walk)
-                                                       : &own.emplace_back(mask, tiles, pass.family, pass.walk));
+    const PassAlong here{mask, along(tiles_of(space.tiles[tile_choice], pass.walk), axis), pass.family, pass.walk, axis == 0};
+    works.push_back(mask.length <= PassWorks::kLongest ? &memory.works_of(here) : &own.emplace_back(here));
   }
   std::unordered_map<std::uint64_t, std::size_t> places;  // of the numbers of both passes
   std::vector<NumberedKind> kinds;
@@ -82,7 +83,7 @@ std::vector<AxisKind> axis_kinds(const SearchSpace& space, const AxisTable& tabl
       }
     }
   }
-  return sorted(std::move(kinds));
+  return sorted(std::move(kinds), choice.passes[0].costs.clipped_share);
 }
 
 }  // namespace natten_sim

@@ -27,11 +27,11 @@ class AxisMemory {
     return pairs_.emplace_back(axis, strides);
   }
 
-  [[nodiscard]] PassWorks& works_of(const AxisMask& axis, const TilePair& tiles, NattenBackend family, Walk walk) {
+  [[nodiscard]] PassWorks& works_of(const PassAlong& pass) {
     for (PassWorks& each : works_) {
-      if (each.are_of(axis, tiles, family, walk)) return each;
+      if (each.pass() == pass) return each;
     }
-    return works_.emplace_back(axis, tiles, family, walk);
+    return works_.emplace_back(pass);
   }
 
  private:

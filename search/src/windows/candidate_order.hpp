@@ -89,6 +89,10 @@ class ImbalanceLimit {
  public:
   explicit ImbalanceLimit(const SearchConstraints& constraints);
   [[nodiscard]] bool allows(const Unevenness& unevenness) const;
+  /// Whether some ratio of at least this is allowed; rounded, so that it may say yes once too often.
+  [[nodiscard]] bool may_allow(double least_ratio) const noexcept {
+    return !limited_ || least_ratio <= static_cast<double>(digits_) / static_cast<double>(scale_) * (1 + 1e-9);
+  }
 
  private:
   bool limited_ = false;

@@ -6,15 +6,30 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 
+#include "windows/passes.hpp"
+#include "windows/space.hpp"
 #include "windows/time_limit.hpp"
 
 namespace natten_sim {
 namespace {
 
 constexpr double kNoLimitMs = 1e300;
+constexpr Visits kEndless = {1e300, 1e300};
 /// Covers the rounding of a bound against that of a simulation, and of a product of sizes.
 constexpr double kRounding = 1e-9;
+
+Visits visits_of(const WorkSoFar& work) { return {work.visited, work.filled}; }
+
+Reach reach_of(const AxisKind& kind, double length) {
+  Reach reach{static_cast<double>(kind.least_attended()), static_cast<double>(kind.most_attended())};
+  const auto less = [](const KindMember& a, const KindMember& b) { return a.window < b.window; };
+  const auto [least, most] = std::minmax_element(kind.members.begin(), kind.members.end(), less);
+  reach.smallest = length / static_cast<double>(least->window);
+  reach.largest = length / static_cast<double>(most->window);
+  return reach;
+}
 
 /// The CTA with most tiles, in mean CTAs, at least: FlexAttention masks tile by tile, so that its may be cheap ones.
 double longest_cta(const WorkSoFar& done, const LaunchWork& work, const TimedPass& pass) {
@@ -27,43 +42,13 @@ double longest_cta(const WorkSoFar& done, const LaunchWork& work, const TimedPas
   return (pass.costs.cta_us + done.longest * tile_us) / mean_us;
 }
 
-/// No launch of this work takes less.
-double least_ms(const WorkSoFar& done, const TimedPass& pass, std::size_t axes) {
-  const auto repeats = static_cast<double>(pass.repeats);
-  LaunchWork work;
-  work.ctas = done.ctas * repeats;
-  work.unmasked_tiles = done.unmasked * repeats;
-  work.bounds_masked_tiles = (done.without_elements - done.unmasked) * repeats;
-  work.masked_tiles = (done.visited - done.without_elements) * repeats;
-  work.axes = axes;
-  work.workers = pass.workers;
-  const double mean = work.ctas / static_cast<double>(work.workers);
-  if (pass.cutlass) {
-    const CutlassWork cutlass = cutlass_work(*pass.cutlass, done.cutlass);
-    work.spread = cutlass.spread;
-    work.spread->sms = pass.workers / pass.costs.ctas_per_sm;
-    work.missing = cutlass.missing;
-  } else if (share_of_cta(pass) < 1) {
-    work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
-  } else if (work.ctas > pass.most_simulated) {
-    // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
-    work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
-  } else {
-    // Nor does a launch that is simulated end before its longest CTA.
-    work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
-  }
-  return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
-}
-
 }  // namespace
 
 WorkSoFar WorkSoFar::with(const AxisWork& axis, bool padding_counts) const {
-  WorkSoFar work{ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
-                 without_elements * static_cast<double>(axis.without_elements),
-                 unmasked * static_cast<double>(padding_counts ? axis.unmasked : axis.without_elements),
-                 longest * static_cast<double>(axis.longest), even && axis.even, cutlass};
-  if (axis.cutlass) work.cutlass.push_back(axis.cutlass.get());
-  return work;
+  return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
+          without_elements * static_cast<double>(axis.without_elements),
+          unmasked * static_cast<double>(padding_counts ? axis.unmasked : axis.without_elements),
+          filled * axis.filled, longest * static_cast<double>(axis.longest), even && axis.even};
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
@@ -83,6 +68,51 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
   look_behind();
 }
 
+void KindWalk::set_spread(std::size_t index, LaunchWork& work) {
+  const TimedPass& pass = timed_.passes[index];
+  const TilePair& tiles = tiles_of(space_.tiles[tuple_.choice], pass.walk);
+  PerAxis<const CutlassPart*> along;
+  for (std::size_t axis = 0; axis < axes_.rank(); ++axis) {
+    const std::uint32_t kind = tuple_.kinds[axis];
+    const auto [known, is_new] = cutlass_[axis][index].try_emplace(kind);
+    if (is_new) {
+      const KindMember& member = (*axes_[axis])[kind].members.front();
+      const AxisMask mask = axis_in(space_, axis, member.window, member.stride);
+      known->second = cutlass_part(cutlass_axis(mask, axis_tiles(tiles, axis, pass.walk), pass.walk), pass.cutlass->ctas[axis]);
+    }
+    along.push_back(&known->second);
+  }
+  const CutlassWork cutlass = cutlass_work(*pass.cutlass, along);
+  work.spread = cutlass.spread;
+  work.spread->sms = pass.workers / pass.costs.ctas_per_sm;
+  work.missing = cutlass.missing;
+}
+
+double KindWalk::least_ms(const WorkSoFar& done, std::size_t index) {
+  const TimedPass& pass = timed_.passes[index];
+  const auto repeats = static_cast<double>(pass.repeats);
+  LaunchWork work;
+  work.ctas = done.ctas * repeats;
+  work.unmasked_tiles = done.unmasked * repeats;
+  work.bounds_masked_tiles = (done.without_elements - done.unmasked) * repeats;
+  work.masked_tiles = (done.visited - done.without_elements) * repeats;
+  work.axes = axes_.rank();
+  work.workers = pass.workers;
+  const double mean = work.ctas / static_cast<double>(work.workers);
+  if (pass.cutlass) {
+    set_spread(index, work);
+  } else if (share_of_cta(pass) < 1) {
+    work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
+  } else if (work.ctas > pass.most_simulated) {
+    // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
+    work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
+  } else {
+    // Nor does a launch that is simulated end before its longest CTA.
+    work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
+  }
+  return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
+}
+
 void KindWalk::share_spread() {
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const TimedPass& timed = timed_.passes[pass];
@@ -95,41 +125,45 @@ void KindWalk::share_spread() {
 void KindWalk::look_behind() {
   const std::size_t rank = axes_.rank();
   for (const Kinds* kinds : axes_) {
-    std::vector<PerPass<double>> behind(kinds->size() + 1, {kNoLimitMs, kNoLimitMs});
+    std::vector<PerPass<Visits>> behind(kinds->size() + 1, {kEndless, kEndless});
     for (std::size_t i = kinds->size(); i-- > 0;) {
       poll();
       behind[i] = behind[i + 1];
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-        behind[i][pass] = std::min(behind[i][pass], static_cast<double>((*kinds)[i].work[pass].visited));
+        behind[i][pass] = behind[i][pass].least(visits_of((*kinds)[i].work[pass]));
     }
-    behind_visited_.push_back(std::move(behind));
+    behind_visits_.push_back(std::move(behind));
     std::vector<double> most;
+    std::vector<Reach> reach;
+    const auto length = static_cast<double>(space_.input[reach_.size()]);
     for (const AxisKind& kind : *kinds) {
       poll();
-      most.push_back(std::max(most.empty() ? 0.0 : most.back(), static_cast<double>(kind.most_attended())));
+      reach.push_back(reach_of(kind, length));
+      most.push_back(std::max(most.empty() ? 0.0 : most.back(), reach.back().hi));
     }
     most_attended_.push_back(std::move(most));
+    reach_.push_back(std::move(reach));
   }
   rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
-  rest_visited_ = rest_per_pair_ = PerAxis<PerPass<double>>(rank, {1, 1});
+  rest_visits_ = rest_per_pair_ = PerAxis<PerPass<Visits>>(rank, {});
   for (std::size_t axis = rank - 1; axis-- > 0;) {
     double lo = kNoLimitMs, hi = 0;
-    PerPass<double> visited = {kNoLimitMs, kNoLimitMs}, per_pair = visited;
+    PerPass<Visits> visits = {kEndless, kEndless}, per_pair = visits;
     for (const AxisKind& kind : *axes_[axis + 1]) {
       poll();
       lo = std::min(lo, static_cast<double>(kind.least_attended()));
       hi = std::max(hi, static_cast<double>(kind.most_attended()));
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-        const auto of_kind = static_cast<double>(kind.work[pass].visited);
-        visited[pass] = std::min(visited[pass], of_kind);
-        per_pair[pass] = std::min(per_pair[pass], of_kind / static_cast<double>(kind.most_attended()));
+        const Visits of_kind = visits_of(kind.work[pass]);
+        visits[pass] = visits[pass].least(of_kind);
+        per_pair[pass] = per_pair[pass].least(of_kind.over(static_cast<double>(kind.most_attended())));
       }
     }
     rest_lo_[axis] = rest_lo_[axis + 1] * lo;
     rest_hi_[axis] = rest_hi_[axis + 1] * hi;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-      rest_visited_[axis][pass] = rest_visited_[axis + 1][pass] * visited[pass];
-      rest_per_pair_[axis][pass] = rest_per_pair_[axis + 1][pass] * per_pair[pass];
+      rest_visits_[axis][pass] = rest_visits_[axis + 1][pass].times(visits[pass]);
+      rest_per_pair_[axis][pass] = rest_per_pair_[axis + 1][pass].times(per_pair[pass]);
     }
   }
 }
@@ -139,7 +173,7 @@ void KindWalk::collect(std::size_t most, std::vector<KindTuple>& kept, std::opti
   within_ms_ = within_ms.value_or(kNoLimitMs);
   kept_ = &kept;
   PerPass<WorkSoFar> nothing;
-  enter(0, nothing, 1, 1);
+  enter(0, nothing, {});
 }
 
 std::optional<RankedPoint> KindWalk::first_point(const KindTuple& tuple) {
@@ -195,8 +229,8 @@ double KindWalk::limit() const {
 double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const {
   double least = added_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-    const double visited = before[pass].visited * behind_visited_[axis][kind][pass] * rest_visited_[axis][pass];
-    least += visited * least_us_[pass] * ms_of_us_[pass];
+    const Visits visits = visits_of(before[pass]).times(behind_visits_[axis][kind][pass]).times(rest_visits_[axis][pass]);
+    least += visits.full(clipped_share(pass)) * least_us_[pass] * ms_of_us_[pass];
   }
   return least;
 }
@@ -206,10 +240,12 @@ double KindWalk::least_with(std::size_t axis, const PerPass<WorkSoFar>& work, do
   double least = added_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const WorkSoFar& done = work[pass];
-    const double rest = std::max(rest_visited_[axis][pass], needed * rest_per_pair_[axis][pass]);
+    const Visits& per_pair = rest_per_pair_[axis][pass];
+    const Visits rest = rest_visits_[axis][pass].most({needed * per_pair.all, needed * per_pair.filled});
+    const double full = Visits{1, done.filled / done.visited}.times(rest).full(clipped_share(pass));
     // What has elements to mask on one axis has them whatever the others do.
     const double us = done.without_elements * least_us_[pass] + (done.visited - done.without_elements) * masked_us_[pass];
-    least += us * rest * ms_of_us_[pass];
+    least += us * full * ms_of_us_[pass];
   }
   return least;
 }
@@ -220,9 +256,9 @@ double KindWalk::mean_ms(const PerPass<WorkSoFar>& work) const {
     const WorkSoFar& done = work[pass];
     const PassCosts& costs = timed_.passes[pass].costs;
     const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
-    const double us = done.unmasked * costs.unmasked_tile_us + bounds * costs.bounds_masked_tile_us +
-                      masked * masked_us_[pass] + done.ctas * costs.cta_us;
-    least += us * ms_of_us_[pass];
+    const double us = done.unmasked * costs.unmasked_tile_us + bounds * costs.bounds_masked_tile_us + masked * masked_us_[pass];
+    const double full = Visits{1, done.filled / done.visited}.full(clipped_share(pass));
+    least += (us * full + done.ctas * costs.cta_us) * ms_of_us_[pass];
   }
   return least;
 }
@@ -241,29 +277,28 @@ std::size_t KindWalk::first_kind(std::size_t axis, double attended_hi) const {
   return static_cast<std::size_t>(std::lower_bound(most.begin(), most.end(), needed) - most.begin());
 }
 
-void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo,
-                     double attended_hi) {
+void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach) {
   const Kinds& kinds = *axes_[axis];
   const bool last = axis + 1 == axes_.rank();
-  for (std::size_t i = first_kind(axis, attended_hi); i < kinds.size(); ++i) {
+  for (std::size_t i = first_kind(axis, reach.hi); i < kinds.size(); ++i) {
     poll();
     const AxisKind& kind = kinds[i];
-    const double lo = attended_lo * static_cast<double>(kind.least_attended());
-    const double hi = attended_hi * static_cast<double>(kind.most_attended());
     if (least_behind(axis, i, before) > limit()) break;
     // Rounded here, and checked exactly in `choose`.
-    if (hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
-    if (lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
+    const Reach here = reach.with(reach_[axis][i]);
+    if (!imbalance_.may_allow(here.largest / here.smallest)) continue;
+    if (here.hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
+    if (here.lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
     tuple_.kinds[axis] = static_cast<std::uint32_t>(i);
     const PerPass<WorkSoFar> work = with(before, axis, kind);
     if (!last) {
-      if (least_with(axis, work, hi) <= limit()) enter(axis + 1, work, lo, hi);
+      if (least_with(axis, work, here.hi) <= limit()) enter(axis + 1, work, here);
       continue;
     }
     if (mean_ms(work) > limit()) continue;
     double least = 0;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-      least += least_ms(work[pass], timed_.passes[pass], axes_.rank());
+      least += least_ms(work[pass], pass);
     if (least > limit()) continue;
     tuple_.least_ms = least;
     offer();

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 #include <natten_sim/search/windows/time_search.hpp>
@@ -29,12 +31,21 @@ struct KindTuple {
 
 /// Products of what the kinds of the first axes do in one pass.
 struct WorkSoFar {
-  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, longest = 1;
+  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, filled = 1, longest = 1;
   bool even = true;
-  PerAxis<const CutlassAxis*> cutlass = {};  ///< of cutlass-fna alone
 
   /// `padding_counts`: tiles along the axis are checked for bounds where they are padded.
   [[nodiscard]] WorkSoFar with(const AxisWork& axis, bool padding_counts) const;
+};
+
+/// What the windows of some kinds may have: attended pairs, and tokens of the input over the window along an axis.
+struct Reach {
+  double lo = 1, hi = 1;
+  double smallest = 1e300, largest = 0;  ///< the smallest is at most that, the largest at least
+
+  [[nodiscard]] Reach with(const Reach& axis) const {
+    return {lo * axis.lo, hi * axis.hi, std::min(smallest, axis.smallest), std::max(largest, axis.largest)};
+  }
 };
 
 /// The combinations of kinds of one tile choice, each with windows that are allowed together.
@@ -57,6 +68,10 @@ class KindWalk {
   enum class Wanted { kAny, kFirst, kSome };
 
   [[nodiscard]] double limit() const;
+  [[nodiscard]] double clipped_share(std::size_t pass) const { return timed_.passes[pass].costs.clipped_share; }
+  /// No launch of this work takes less. Of cutlass-fna it is that of `tuple_`.
+  [[nodiscard]] double least_ms(const WorkSoFar& done, std::size_t pass);
+  void set_spread(std::size_t pass, LaunchWork& work);
   [[nodiscard]] RankedPoint empty_point() const;
   void keep(const RankedPoint& point);
   void share_spread();
@@ -70,7 +85,7 @@ class KindWalk {
   [[nodiscard]] double mean_ms(const PerPass<WorkSoFar>& work) const;
   /// The first kind that may attend to enough, or one behind it.
   [[nodiscard]] std::size_t first_kind(std::size_t axis, double attended_hi) const;
-  void enter(std::size_t axis, const PerPass<WorkSoFar>& before, double attended_lo, double attended_hi);
+  void enter(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach);
   void offer();
   void choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness, RankedPoint& point,
               Wanted wanted);
@@ -81,14 +96,16 @@ class KindWalk {
   const TimedChoice& timed_;
   PerAxis<const Kinds*> axes_;
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
-  PerAxis<PerPass<double>> rest_visited_, rest_per_pair_;  ///< the least that they visit; a pair that they attend to
+  PerAxis<PerPass<Visits>> rest_visits_, rest_per_pair_;  ///< the least that they visit; a pair that they attend to
   /// [axis][kind]: the least that this kind or one behind it visits.
-  std::vector<std::vector<PerPass<double>>> behind_visited_;
+  std::vector<std::vector<PerPass<Visits>>> behind_visits_;
+  std::vector<std::vector<Reach>> reach_;        ///< [axis][kind]
   std::vector<std::vector<double>> most_attended_;  ///< [axis][kind]: of this kind and those before it
   PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
   PerPass<double> ms_of_us_ = {0, 0};  ///< what a microsecond of a head's CTAs makes a launch last, at least
   double added_ms_ = 0, within_ms_ = 0;
   KindTuple tuple_;
+  std::array<PerPass<std::unordered_map<std::uint32_t, CutlassPart>>, kMaxRank> cutlass_;  ///< of the kinds that combinations were timed of
   std::size_t most_ = 0;
   std::vector<KindTuple>* kept_ = nullptr;
   std::optional<RankedPoint> best_;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
+#include <utility>
 #include <vector>
 
 #include <natten_sim/core/natten_backend.hpp>
@@ -19,9 +21,34 @@ struct AxisWork {
   std::int64_t visited = 0;
   std::int64_t without_elements = 0;  ///< pairs whose group, or tile, evaluates no mask
   std::int64_t unmasked = 0;          ///< of those, without a check for padding
+  double filled = 0;                  ///< visited, less what their tiles lack of cutlass-fna (CutlassAxis::filled)
   std::int64_t longest = 0;           ///< pairs of the CTA with most
   bool even = false;                  ///< all CTAs do the same
-  std::shared_ptr<const CutlassAxis> cutlass = {};  ///< of cutlass-fna alone
+};
+
+/// Pairs of tiles, and those of them that have all of their tokens (AxisWork::filled); or the least of both.
+struct Visits {
+  double all = 1, filled = 1;
+
+  [[nodiscard]] Visits times(const Visits& more) const { return {all * more.all, filled * more.filled}; }
+  [[nodiscard]] Visits over(double pairs) const { return {all / pairs, filled / pairs}; }
+  [[nodiscard]] Visits least(const Visits& other) const { return {std::min(all, other.all), std::min(filled, other.filled)}; }
+  [[nodiscard]] Visits most(const Visits& other) const { return {std::max(all, other.all), std::max(filled, other.filled)}; }
+  /// Full pairs that take as long.
+  [[nodiscard]] double full(double clipped_share) const { return all - clipped_share * (all - filled); }
+};
+
+[[nodiscard]] inline Visits visits_of(const AxisWork& axis) { return {static_cast<double>(axis.visited), axis.filled}; }
+
+/// One pass along one axis.
+struct PassAlong {
+  AxisMask axis;    ///< but for its window and stride
+  TilePair tiles;   ///< along the axis
+  NattenBackend family = NattenBackend::kHopperFna;
+  Walk walk = Walk::kForward;
+  bool slowest = true;  ///< CTAs are launched along the other axes first
+
+  friend bool operator==(const PassAlong&, const PassAlong&) = default;
 };
 
 /// Work of one pass along one axis with any window and stride, by what its time depends on. Tile choices pair the same
@@ -36,14 +63,11 @@ class PassWorks {
     AxisWork along;
   };
 
-  /// `axis` tells all but window and stride; tiles are those along it.
-  PassWorks(const AxisMask& axis, TilePair tiles, NattenBackend family, Walk walk)
-      : axis_(axis), tiles_(std::move(tiles)), family_(family), walk_(walk),
-        of_option_(axis.length <= kLongest ? static_cast<std::size_t>(axis.length) + 1 : 0) {}
+  explicit PassWorks(PassAlong pass)
+      : pass_(std::move(pass)),
+        of_option_(pass_.axis.length <= kLongest ? static_cast<std::size_t>(pass_.axis.length) + 1 : 0) {}
 
-  [[nodiscard]] bool are_of(const AxisMask& axis, const TilePair& tiles, NattenBackend family, Walk walk) const {
-    return axis == axis_ && tiles == tiles_ && family == family_ && walk == walk_;
-  }
+  [[nodiscard]] const PassAlong& pass() const { return pass_; }
 
   [[nodiscard]] const Work& of(std::int64_t window, std::int64_t stride) {
     if (of_option_.empty()) return works_[number_of(window, stride)];
@@ -56,12 +80,10 @@ class PassWorks {
 
  private:
   [[nodiscard]] AxisWork work_along(const AxisMask& axis);
+  void add_pairs(const std::array<std::int64_t, kLateCtas>& pairs);  // to the key
   [[nodiscard]] std::size_t number_of(std::int64_t window, std::int64_t stride);
 
-  AxisMask axis_;
-  TilePair tiles_;
-  NattenBackend family_;
-  Walk walk_;
+  PassAlong pass_;
   std::vector<std::int64_t> key_;
   std::map<std::vector<std::int64_t>, std::size_t> numbers_;
   std::deque<Work> works_;                             // by number

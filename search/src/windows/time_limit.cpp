@@ -34,9 +34,10 @@ double least_tile_us(const SearchSpace& space, const TilePair& tiles, const Time
   if (pass.family == NattenBackend::kFlexFna) return costs.unmasked_tile_us;
   Extents whole;
   for (std::size_t axis = 0; axis < space.input.rank(); ++axis) whole.push_back(space.input[axis] / space.dilation[axis]);
-  if (visits_of(space, whole, tiles, pass).unmasked_tiles > 0) return costs.unmasked_tile_us;
-  return std::max(costs.unmasked_tile_us,
-                  std::min(costs.bounds_masked_tile_us, costs.masked_tile_us[space.input.rank() - 1]));
+  // By a fit, a check for bounds may take less than none.
+  const double least_masked_us = std::min(costs.bounds_masked_tile_us, costs.masked_tile_us[space.input.rank() - 1]);
+  if (visits_of(space, whole, tiles, pass).unmasked_tiles > 0) return std::min(costs.unmasked_tile_us, least_masked_us);
+  return least_masked_us;
 }
 
 /// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited).
@@ -77,7 +78,7 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
   const double launched = launched_tiles(space, tiles, pass);
   const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * pass.least_tail;
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
-  bound.tile_ms = share_ms * least_tile_us(space, tiles, pass);
+  bound.tile_ms = share_ms * least_tile_us(space, tiles, pass) * pass.least_pair;
   bound.dense_ms = bound.tile_ms * launched * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }

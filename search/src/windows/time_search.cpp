@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t kSmallSpace = 1 << 15;  // tiles of a space that needs no sketch
 constexpr std::size_t kManyChoices = 24, kFewChoices = 16, kMostSketched = 256;  // tile choices
-constexpr std::size_t kFirstCombinations = 512, kMostCombinations = std::size_t{1} << 17;
+constexpr std::size_t kFirstCombinations = 64, kMostCombinations = std::size_t{1} << 17;
 
 void require_timeable(const SearchSpace& space, const TimeObjective& objective) {
   if (objective.choices.size() != space.tiles.size())

@@ -83,10 +83,14 @@ class MaskTimes {
     problem.kernel_alone = true;
     LaunchWork work = launch_work(natten_visits(problem).attention, mask.rank(), repeats_, frame_.workers);
     work.waves = work.ctas / static_cast<double>(work.workers) * pass_.least_tail;
+    if (frame_.costs.clipped_share > 0) {
+      TimeQuestion question = question_;
+      question.mask = mask;
+      work.missing = cutlass_work_of(question, 1).missing;
+    }
     const LaunchTime time = launch_time(work, frame_.costs);
     return {time.total_ms * (1 - kRounding) + pass_.added_ms,
-            (time.tiles_ms + time.masking_ms + time.prologue_ms) * std::min(1.0, pass_.least_tail) /
-                static_cast<double>(question_.sizes.heads)};
+            (time.tiles_ms + time.masking_ms + time.prologue_ms) / static_cast<double>(question_.sizes.heads)};
   }
 
  private:
@@ -109,7 +113,7 @@ class MaskTimes {
                                      frame_.costs.lone_share, frame_.costs.step_jitter) *
                         static_cast<double>(frame_.workers) / work.spread.ctas;
     // Backward, what tiles lack depends on the layout; forward, on the window.
-    pass.least_tail *= 1 - frame_.costs.clipped_share * (question_.pass == Walk::kForward ? 1 : work.missing);
+    pass.least_pair = 1 - frame_.costs.clipped_share * (question_.pass == Walk::kForward ? 1 : work.missing);
     pass.cutlass = cutlass_layout(cutlass_launch(question_));
     pass.cutlass->prepared_bytes = 0;
     if (frame_.costs.prepared_bytes_per_s > 0) pass.added_ms += 1e3 * work.spread.prepared_bytes / frame_.costs.prepared_bytes_per_s;

@@ -38,7 +38,8 @@ struct CutlassLaunch {
 struct CutlassAxis {
   std::int64_t count = 0;
   double longest = 1;  ///< pairs of tiles of the longest over the mean; those that a stride's boundary cuts, too
-  std::array<double, kLateCtas> lengths = {};  ///< of the dozen over their mean, in order; 0: no such tile
+  std::array<std::int64_t, kLateCtas> pairs = {};  ///< of the dozen, in order; 0: no such tile
+  double mean = 1;     ///< of `pairs`
   double alike = 1;    ///< backward: mean number of tiles that begin with the same Q tile
   double filled = 1;   ///< share of the tiles' tokens that are there, of pairs of tiles
 
@@ -62,7 +63,15 @@ struct CutlassWork {
 };
 [[nodiscard]] CutlassWork cutlass_work(const CutlassLaunch& launch);
 
-/// The same of what lies along each axis. O(axes).
-[[nodiscard]] CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassAxis*>& axes);
+/// An axis along which so many CTAs walk the tiles: shares of the mean CTA.
+struct CutlassPart {
+  double ctas = 1, longest = 1, alike = 1, filled = 1;
+  double squares = 1;  ///< mean of the squares of `lengths`
+  std::array<double, kLateCtas> lengths = {};  ///< 0: no such CTA
+};
+[[nodiscard]] CutlassPart cutlass_part(const CutlassAxis& axis, double ctas);
+
+/// The same of the parts along each axis. O(axes).
+[[nodiscard]] CutlassWork cutlass_work(const CutlassLayout& layout, const PerAxis<const CutlassPart*>& axes);
 
 }  // namespace natten_sim

@@ -28,7 +28,8 @@ struct TimedPass {
   PassCosts costs;
   std::int64_t repeats = 1;  ///< heads times batch
   std::int64_t workers = 1;
-  double least_tail = 1;  ///< what a launch lasts over the mean load of its workers in full tiles, at least, whatever the window
+  double least_tail = 1;  ///< what a launch lasts over the mean load of its workers, at least, whatever the window
+  double least_pair = 1;  ///< what a pair of tiles takes, over that of full tiles, at least, whatever the window
   /// CTAs of a launch that `exact_ms` runs one by one; of more it takes no less than their mean load.
   double most_simulated = 0;
   double added_ms = 0;  ///< what windows and strides do not change: copies into tiles, additional keys
