@@ -8,13 +8,14 @@
 #include "catch.hpp"
 #include "cli/command.hpp"
 #include "commands.hpp"
+#include "places.hpp"
 #include "program.hpp"
 
 namespace echo_test {
 
 using namespace natten_sim::test;
 
-const std::string kSource = NATTEN_SIM_SOURCE_DIR;
+const std::string kSource = natten_sim::test::kSourceDir;
 
 /// At least one question of every subcommand that has --json, most of them examples of its help.
 std::vector<std::string> questions() {

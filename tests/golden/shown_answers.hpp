@@ -3,6 +3,7 @@
 #include <map>
 #include <string>
 
+#include "places.hpp"
 #include "program.hpp"
 
 namespace natten_sim::test {
@@ -12,9 +13,9 @@ inline std::string shown_answer(const std::string& command, const std::string& p
   static const std::map<std::string, std::string> lines = {
       {"advise", "-i 24 24 -n 8 -d 128 --device h200 h100"},
       {"atomics", "--updates 900"},
-      {"calibrate", NATTEN_SIM_SOURCE_DIR "/data/kernel-runs/natten-h200.csv"},
+      {"calibrate", std::string(natten_sim::test::kSourceDir) + "/data/kernel-runs/natten-h200.csv"},
       {"count", "-i 64 -w 16 -s 4 --q-tile 8 --kv-tile 4"},
-      {"explain", NATTEN_SIM_SOURCE_DIR "/tests/golden/ncu/attention-h200.csv --ncu-kernel fmha"},
+      {"explain", std::string(natten_sim::test::kSourceDir) + "/tests/golden/ncu/attention-h200.csv --ncu-kernel fmha"},
       {"list", "devices"},
       {"mask", "--mask 'document:512,1536&causal' -n 16 -d 128 --device h200"},
       {"msda", "--workload B1_640_d256_L4 --phase backward"},
