@@ -1,5 +1,6 @@
 #include <bit>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/mask_cells.hpp>
 
 namespace natten_sim {
@@ -72,6 +73,7 @@ AttendedTiles MaskCells::list_attended(const Shared& cells, std::size_t q_tiles,
   tiles.q_of_kv.resize(kv_tiles);
   tiles.kv_of_q.resize(q_tiles);
   for (std::size_t at = 0; at < cells.words.size(); ++at) {
+    poll();
     for (std::uint64_t left = cells.words[at]; left != 0;) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(left)) & ~std::size_t{1};
       const auto work = static_cast<TileWork>(left >> bit & 3);

@@ -1,14 +1,18 @@
 #include <algorithm>
+#include <cmath>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/search/windows/count.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 
 #include "count_time.hpp"
 #include "cycle_copies.hpp"
 #include "fast_path_change.hpp"
 #include "flex_blocks.hpp"
+#include "timed_kernel.hpp"
 
 namespace natten_sim::study {
 namespace {
@@ -174,6 +178,37 @@ std::optional<std::string> backend_in_place(const CountQuestion& question, const
   return choice.refusal ? std::nullopt : std::optional<std::string>(to_string(choice.backend));
 }
 
+/// What is counted, before it is: its problem, and the question with every default.
+struct Prepared {
+  CountQuestion full;
+  std::optional<std::string> in_place;
+  bool window_defaulted = false;
+  TilingProblem problem;
+  ChosenTiles chosen;
+};
+
+Prepared prepared(const CountQuestion& asked, const Context& context) {
+  Prepared known{.full = with_kernel(asked)};
+  CountQuestion& full = known.full;
+  known.in_place = backend_in_place(full, context);
+  if (known.in_place) full.setting.backend = known.in_place;
+  full.backward = asks_backward(full);
+  full.setting = resolved(setting_of_kernel(full, context.catalog), context.catalog, full.backward);
+  if (full.setting.input.empty())
+    throw InvalidParameter("input", "none",
+                           mention("input") + " with one size an axis, or " + mention("preset"));
+  known.window_defaulted = full.window.empty();
+  const Extents window = known.window_defaulted ? dense_window(full.setting.input, full.dilation) : full.window;
+  TilingProblem& problem = known.problem;
+  problem.mask = make_mask(full.setting.input, window, full.stride, full.dilation, full.causal, full.cyclic);
+  problem.tiling = full.tiling;
+  problem.kv_tiling = asks_cycle(full.cyclic) ? full.kv_tiling.value_or(KvTiling::kStatic)
+                                              : effective_kv_tiling(full.kv_tiling, full.setting, context.catalog);
+  known.chosen = chosen_tiles(full, speaks_of_natten(full), problem, context.catalog);
+  problem.tiles = known.chosen.tiles;
+  return known;
+}
+
 void add_ways_around(const CountQuestion& asked, const Setting& full, const Context& context, AxisCountMemo* memo,
                      CountAnswer& answer);
 
@@ -181,26 +216,12 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& given, AxisCoun
   const WithKernels kernels(given, asked.kernel);
   const Context& context = kernels.get();
   CountAnswer answer;
-  CountQuestion question = with_kernel(asked);
-  const std::optional<std::string> in_place = backend_in_place(question, context);
-  if (in_place) question.setting.backend = in_place;
-  CountQuestion& full = answer.question = question;
-  full.backward = asks_backward(question);
-  full.setting = resolved(setting_of_kernel(question, context.catalog), context.catalog, full.backward);
-  if (full.setting.input.empty())
-    throw InvalidParameter("input", "none",
-                           mention("input") + " with one size an axis, or " + mention("preset"));
-  answer.window_defaulted = question.window.empty();
-  const Extents window = answer.window_defaulted ? dense_window(full.setting.input, question.dilation) : question.window;
-  TilingProblem problem;
-  problem.mask = make_mask(full.setting.input, window, question.stride, question.dilation, question.causal,
-                           question.cyclic);
-  problem.tiling = question.tiling;
-  problem.kv_tiling = asks_cycle(question.cyclic)
-                          ? question.kv_tiling.value_or(KvTiling::kStatic)
-                          : effective_kv_tiling(question.kv_tiling, full.setting, context.catalog);
-  const ChosenTiles chosen = chosen_tiles(full, speaks_of_natten(question), problem, context.catalog);
-  problem.tiles = chosen.tiles;
+  const Prepared known = prepared(asked, context);
+  CountQuestion& full = answer.question = known.full;
+  const std::optional<std::string>& in_place = known.in_place;
+  const TilingProblem& problem = known.problem;
+  const ChosenTiles& chosen = known.chosen;
+  answer.window_defaulted = known.window_defaulted;
   answer.tiles_defaulted = chosen.defaulted;
   const CountByAxes forward = count_by_axes(problem, context.progress, memo);
   CountByAxes backward;
@@ -214,7 +235,7 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& given, AxisCoun
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
     full.backward_q_tiling = answer.backward->problem.kv_tiling;
   }
-  if (speaks_of_natten(question))
+  if (speaks_of_natten(known.full))
     answer.kernel = kernel_answer({.setting = full.setting,
                                    .forward = problem,
                                    .forward_count = answer.forward.count,
@@ -247,7 +268,70 @@ void add_ways_around(const CountQuestion& asked, const Setting& full, const Cont
   answer.padded = std::make_shared<CountAnswer>(answer_of(padded_question(asked, mask, tiles), context, memo));
 }
 
+struct WalkCost {
+  double steps = 0, bytes = 0;
+};
+
+/// Tiles that hold tokens of several rows: each walked tile meets as many rows of the layout as the leading axes' windows
+/// have, once for each row that it lies in.
+WalkCost cost_of_runs(const TilingProblem& problem, Walk walk) {
+  const NeighborhoodMask& mask = problem.mask;
+  const TilePair& tiles = problem.tiles;
+  const std::size_t last = mask.rank() - 1;
+  const bool forward = walk == Walk::kForward;
+  const auto tokens = static_cast<double>(product(input_of(mask), "tokens")), row = static_cast<double>(mask[last].length);
+  const auto walked = static_cast<double>((forward ? tiles.q_tile : tiles.kv_tile)[0]);
+  const auto streamed = static_cast<double>((forward ? tiles.kv_tile : tiles.q_tile)[0]);
+  double rows = 1, axes = 0;
+  for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
+    if (axis != last) rows *= static_cast<double>(attended_pairs(mask[axis])) / static_cast<double>(mask[axis].length);
+    axes += static_cast<double>(mask[axis].length);
+  }
+  const double runs = std::max(1.0, walked / row), all = std::ceil(tokens / walked);
+  constexpr double kOfToken = 48, kOfTile = 8;
+  const double width = std::min(row, static_cast<double>(mask[last].window) + walked);
+  return {all * (1 + runs * rows) + axes, kOfToken * axes + kOfTile * (tokens / streamed + 2 * runs * width)};
+}
+
+/// CTAs that are listed to be simulated, of one head, and the queries of each key before them.
+WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, Walk walk, const Context& context) {
+  const Setting& setting = full.setting;
+  if (!setting.device || !setting.backend) return {};
+  const Device& device = context.catalog.device(*setting.device);
+  const std::string name = full.kernel ? full.kernel->name : *setting.backend;
+  const TimedKernel kernel = timed_kernel(name, device, context.catalog);
+  if (kernel.family == NattenBackend::kCutlassFna) return {};
+  const bool flex_backward = walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna;
+  double ctas = 1, keys = 0;
+  for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
+    const auto length = static_cast<double>(problem.mask[axis].length);
+    const Extents& tile = walk == Walk::kForward ? problem.tiles.q_tile : problem.tiles.kv_tile;
+    ctas *= std::ceil(length / static_cast<double>(tile[axis]));
+    if (walk == Walk::kBackward) keys += length;
+  }
+  const auto repeats = static_cast<double>(setting.batch * setting.heads.value_or(1));
+  if (ctas * repeats > static_cast<double>(kMostSimulated)) return {};
+  constexpr double kOfCta = 40, kOfKey = 16;
+  return {(flex_backward ? 2 : 1) * ctas + keys + repeats, kOfCta * ctas + kOfKey * keys};
+}
+
 }  // namespace
+
+Estimate estimate(const CountQuestion& question, const Context& given) {
+  const WithKernels kernels(given, question.kernel);
+  const Context& context = kernels.get();
+  const Prepared known = prepared(question, context);
+  Estimate estimate{.option = "input", .value = to_string(known.full.setting.input)};
+  const auto add = [&](const TilingProblem& problem, Walk walk) {
+    const bool across_rows = problem.tiling == Tiling::kSingleDimensional && problem.mask.rank() > 1;
+    const WalkCost cost = across_rows ? cost_of_runs(problem, walk) : cost_of_ctas(known.full, problem, walk, context);
+    estimate.steps += cost.steps;
+    estimate.bytes = std::max(estimate.bytes, cost.bytes);
+  };
+  add(known.problem, Walk::kForward);
+  if (known.full.backward) add(backward_problem(known.full, known.problem, context.catalog), Walk::kBackward);
+  return estimate;
+}
 
 CountAnswer count(const CountQuestion& question, const Context& context) {
   return answer_of(question, context, nullptr);

@@ -7,8 +7,9 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/mask_function.hpp>
-#include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/window_tiles.hpp>
 #include <natten_sim/study/count.hpp>
+#include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/mask.hpp>
 
@@ -231,6 +232,54 @@ MaskQuestion mask_question_of(const CountQuestion& count, const GivenMask& mask,
   return question;
 }
 
+namespace {
+
+/// Sizes of blocks, of queries and of keys, that are compared with the question's own.
+std::vector<std::pair<std::int64_t, std::int64_t>> other_blocks(const MaskQuestion& question) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> sizes;
+  if (!joined_of(question.mask.mask) || question.kernel == kFlash || question.kernel.own != nullptr) return sizes;
+  for (const std::int64_t q : kOtherBlocks) {
+    for (const std::int64_t kv : kOtherBlocks) {
+      if (q == *question.q_tile && kv == *question.kv_tile) continue;
+      const std::int64_t rows = ceil_divide(*question.q_tokens, q),
+                         columns = ceil_divide(*question.kv_tokens, kv);
+      if (rows <= kMostMaskEdge && columns <= kMostMaskEdge && rows * columns <= kMostMaskPairs) sizes.emplace_back(q, kv);
+    }
+  }
+  return sizes;
+}
+
+/// Pairs of blocks that attend.
+double visited_blocks(const MaskQuestion& question, const SequenceTiling& tiling) {
+  if (const std::optional<JoinedMask> joined = joined_of(question.mask.mask)) return joined_tiles(tiling, *joined);
+  if (const auto* blocks = std::get_if<BlockMask>(&question.mask.mask.rule))
+    return static_cast<double>(blocks->attended().count);
+  constexpr double kHalf = 0.5;  // sequences on a block diagonal
+  return kHalf * static_cast<double>(ceil_divide(tiling.q_tokens, tiling.q_tile)) *
+         static_cast<double>(ceil_divide(tiling.kv_tokens, tiling.kv_tile));
+}
+
+}  // namespace
+
+Estimate estimate(const MaskQuestion& asked, const Context& given) {
+  const WithKernels kernels(given, asked.kernel);
+  const MaskQuestion question = resolved(asked);
+  // Looks at each row of blocks: to make the mask, to count it, and for each pass to list CTAs and to time them.
+  const double looks = 2 + (question.device ? 2 + (question.backprop ? 4 : 0) : 0);
+  constexpr double kOfPair = 13, kOfCell = 0.25, kOfRow = 200, kCellsOfStep = 32;
+  Estimate estimate{.option = "seqlen-q", .value = std::to_string(*question.q_tokens)};
+  auto sizes = other_blocks(question);
+  sizes.emplace_back(*question.q_tile, *question.kv_tile);
+  for (const auto& [q, kv] : sizes) {
+    const double rows = static_cast<double>(ceil_divide(*question.q_tokens, q)) * static_cast<double>(question.mask.masks);
+    const double cells = rows * static_cast<double>(ceil_divide(*question.kv_tokens, kv));
+    const double pairs = visited_blocks(question, {*question.q_tokens, *question.kv_tokens, q, kv});
+    estimate.steps += looks * rows + cells / kCellsOfStep;
+    estimate.bytes = std::max(estimate.bytes, kOfPair * pairs + kOfCell * cells + kOfRow * rows);
+  }
+  return estimate;
+}
+
 BlockMask mask_blocks(const MaskQuestion& question, const Catalog& catalog) {
   return tiles_of(question, *question.q_tile, *question.kv_tile, catalog).tiles;
 }
@@ -246,15 +295,8 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& given) {
   if (rules) answer.pairs = tiles.pairs;
   answer.count = count_of(question, tiles, *question.q_tile, *question.kv_tile, context);
   if (!rules || question.kernel == kFlash || question.kernel.own != nullptr) return answer;
-  for (const std::int64_t q : kOtherBlocks) {
-    for (const std::int64_t kv : kOtherBlocks) {
-      if (q == *question.q_tile && kv == *question.kv_tile) continue;
-      const std::int64_t rows = ceil_divide(*question.q_tokens, q),
-                         columns = ceil_divide(*question.kv_tokens, kv);
-      if (rows > kMostMaskEdge || columns > kMostMaskEdge || rows * columns > kMostMaskPairs) continue;
-      answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));
-    }
-  }
+  for (const auto& [q, kv] : other_blocks(question))
+    answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));
   const auto rank = [&](const BlockCount& count) {
     const std::optional<double> ms = most_ms(count);
     const double area =

@@ -311,8 +311,11 @@ Estimate estimate(const ScheduleQuestion& question, const BackwardProblem& probl
   for (const ScheduleAlgorithm* algorithm : algorithms) {
     const ScheduleWork work = schedule_work(*algorithm, problem, question.effort);
     estimate.steps += work.steps;
+    estimate.at_most = estimate.at_most || algorithm->searches;
     estimate.bytes = std::max(estimate.bytes, work.bytes);
   }
+  constexpr double kCellsOfStep = 32;  // to list those that attend
+  estimate.steps += static_cast<double>(problem.mask.work.size()) / kCellsOfStep;
   constexpr double kOfTimes = 32, kOfPath = 1100;  // a task
   const auto tasks = static_cast<double>(count_tasks(problem));
   if (question.detail.times) estimate.bytes += kOfTimes * tasks;

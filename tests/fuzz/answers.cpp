@@ -270,15 +270,14 @@ void check_estimate(const std::vector<std::string>& words, const std::string& su
   constexpr double kFewSteps = 2e4;  // that no estimate is asked for
   const Printed printed = printed_by_program(with(words, {"--estimate", "--json", "--quiet"}));
   if (printed.code != 0) return;  // what is in a file
-  const double estimated = *number_in(json_text(parse_json(printed.out).at("result").at("steps")));
+  const Json told = parse_json(printed.out).at("result");
+  const double estimated = *number_in(json_text(told.at("steps")));
   CountedLooks token;
   {
     const CancellationScope scope(token);
     (void)answer_of(subcommand, options);
   }
-  const bool searches =
-      subcommand == "schedule" && (!options.contains("algorithm") || options.at("algorithm") == Json("best"));
-  const bool not_less = searches || estimated <= 2 * token.steps() + kFewSteps;  // a search may end sooner
+  const bool not_less = told.at("at_most") == Json(true) || estimated <= 2 * token.steps() + kFewSteps;
   require_same(not_less && token.steps() <= 2 * estimated + kFewSteps,
                "estimated " + std::to_string(estimated) + " steps, took " + std::to_string(token.steps()));
 }

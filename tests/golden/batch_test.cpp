@@ -259,7 +259,7 @@ TEST_CASE("every option of search may stand in a line") {
       "help",  "config",        "preset-file", "device-file", "costs",   "batch", "with-input", "columns", "measured-only",
       "picture", "picture-kind", "table", "table-columns",
       "emit",  "threads",       "timing",      "json",        "csv",     "output",
-      "quiet", "no-conclusion", "color",       "max-memory",  "max-time"};
+      "quiet", "no-conclusion", "estimate", "color",       "max-memory",  "max-time"};
   int options = 0;
   for (std::string line; std::getline(help, line);) {
     const std::size_t dashes = line.find("--");

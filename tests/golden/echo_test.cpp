@@ -33,6 +33,7 @@ std::vector<std::string> questions() {
       "advise -i 64 64 -n 4 -d 64 --device h200",
       "plan -i 16 16 16 -n 24 -d 128 --layers 60 --attention-share 0.6 --device h200 -w 8 8 8",
       "schedule --q-tiles 8 --kv-tiles 8 --heads 2 --mask causal --compute 7 --reduce 2",
+      "schedule --q-tiles 6 --kv-tiles 3 --heads 2",
       "schedule -i 8192 --heads 16 -b 2 --device h200 --mask causal --kernel fa4",
       "schedule -i 8192 --q-tile 64 --heads 16 -b 2 --device h200 --mask causal --algorithm spt",
       "reuse -i 32768 -d 64 --tile 80",

@@ -102,6 +102,32 @@ TEST_CASE("a schedule of too many tasks is refused before its mask is made") {
                   {"tasks", "1 heads of", "134217728"});
 }
 
+TEST_CASE("what cannot be done in --max-time is refused at once, and the option at fault is named") {
+  if (kSanitized) return;
+  for (const auto& [line, option] : {
+           std::pair{"count -i 16384 16384 -w 8192 8192 --q-tile 64 --kv-tile 64 --tiling single", "input"},
+           std::pair{"reuse -i 16777216 --fidelity lru --device h200", "input"},
+           std::pair{"atomics --updates 4294967295", "rows"},
+       }) {
+    INFO(line);
+    check_refused(line + std::string(" --max-time 0.5"), {option, "steps", "0.5 s"});
+  }
+  check_refused("mask --mask causal --seqlen-q 1048576 --device h200 --max-memory 200",
+                {"seqlen-q", "1048576", "which takes about", "200 MiB"});
+}
+
+TEST_CASE("every question has an estimate") {
+  for (const char* line :
+       {"count -i 64 64 -w 16 16", "mask --mask causal --seqlen-q 4096", "search -i 64 64 --pareto", "search -i 64 64",
+        "advise -i 64 64 --device h200", "plan -i 64 64 --attention-share 0.5 --device h200"}) {
+    INFO(line);
+    const Json told = Json::parse(run(line + std::string(" --estimate --json")).out);
+    CHECK(told["schema"] == "natten-sim.estimate/1");
+    CHECK(told["result"]["steps"].get<double>() >= 0);
+    CHECK(told["result"]["at_most"] == (line[0] == 's' || line[0] == 'a' || line[0] == 'p'));
+  }
+}
+
 TEST_CASE("an estimate is told in place of the answer, as text, JSON and CSV") {
   const std::string line = "atomics --updates 4294967295 --rows 268435456 --estimate";
   const Json told = Json::parse(run(line + " --json").out);
@@ -114,7 +140,7 @@ TEST_CASE("an estimate is told in place of the answer, as text, JSON and CSV") {
   const std::string text = run(line).out;
   CHECK(text.find("steps   4.29e+09") != std::string::npos);
   CHECK(text.find("largest --rows 268435456") != std::string::npos);
-  CHECK(run(line + " --csv").out.starts_with("steps,bytes,option,value\n"));
+  CHECK(run(line + " --csv").out.starts_with("steps,bytes,option,value,at_most\n"));
   check_refused("atomics --distribution file:/dev/zero --estimate", {"estimate", "before it is read"});
   check_refused("schedule -i 8192 --heads 16 --device h200 --kernel fa4 --estimate", {"estimate", "kernel"});
 }
@@ -161,7 +187,7 @@ TEST_CASE("threads that cannot start are done without, and the answer is the sam
 
 TEST_CASE("a run that takes longer than --max-time ends with an error, and leaves no file") {
   const std::string folder = scratch_folder();
-  check_refused("atomics --updates 4294967295 --max-time 0.1 --output " + folder + "/out",
+  check_refused("search -i 4096 4096 --objective work --max-time 0.1 --output " + folder + "/out",
                 {"max-time", "0.1 s are over"});
   CHECK(std::filesystem::is_empty(folder));
   CHECK(run("list presets --max-time 600").exit_code == 0);

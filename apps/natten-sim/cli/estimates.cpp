@@ -38,12 +38,14 @@ Json fields_of(const study::Estimate& estimate) {
   return {{"steps", std::round(estimate.steps)},
           {"bytes", std::round(estimate.bytes)},
           {"option", estimate.option},
-          {"value", estimate.value}};
+          {"value", estimate.value},
+          {"at_most", estimate.at_most}};
 }
 
 std::string text_of(const study::Estimate& estimate) {
-  return fmt::format("steps   {:.3g}, of ten to a hundred nanoseconds each\nmemory  {}\nlargest --{} {}\n", estimate.steps,
-                     mib_text(estimate.bytes), estimate.option, estimate.value);
+  return fmt::format("steps   {}{:.3g}, of ten to a hundred nanoseconds each\nmemory  {}\nlargest --{} {}\n",
+                     estimate.at_most ? "at most " : "", estimate.steps, mib_text(estimate.bytes), estimate.option,
+                     estimate.value);
 }
 
 }  // namespace
@@ -55,7 +57,12 @@ Options<OutputFlags> estimate_rows() {
   return rows.group(kOutputGroup);
 }
 
-void require_memory(const study::Estimate& estimate) {
+void require_room(const OutputFlags& flags, const study::Estimate& estimate) {
+  constexpr double kFastestStep = 1e-9;  // seconds; half of the steps may be too many
+  const std::optional<double>& time = flags.limits.time_s;
+  if (time && !estimate.at_most && kFastestStep * estimate.steps / 2 > *time)
+    throw InvalidParameter(estimate.option, fmt::format("{}, which takes about {:.3g} steps,", estimate.value, estimate.steps),
+                           fmt::format("a smaller question: {} leaves {:g} s", mention("max-time"), *time));
   const Room room = memory_room();
   if (estimate.bytes <= room.bytes) return;
   throw InvalidParameter(estimate.option,
@@ -83,7 +90,7 @@ bool answered_by_estimate(const OutputFlags& flags, Reply& reply, const std::str
     put_estimate(flags, reply, subcommand, std::move(input), estimate);
     return true;
   }
-  if (estimate) require_memory(*estimate);
+  if (estimate) require_room(flags, *estimate);
   return false;
 }
 

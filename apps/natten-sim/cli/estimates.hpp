@@ -14,8 +14,8 @@ namespace natten_sim::cli {
 [[nodiscard]] Options<OutputFlags> estimate_rows();
 
 /// @throws InvalidParameter naming the option that makes a question need more memory than --max-memory leaves, or
-/// than the machine has
-void require_memory(const study::Estimate& estimate);
+/// than the machine has, or more steps than the fastest loop makes in --max-time
+void require_room(const OutputFlags& flags, const study::Estimate& estimate);
 
 /// The estimate in place of the answer. `input`: the options as they were given.
 void put_estimate(const OutputFlags& flags, Reply& reply, const std::string& subcommand, Json input,

@@ -4,6 +4,7 @@
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -29,6 +30,10 @@ int run_advise(const AdviseFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
   study::AdviseQuestion question = flags.question;
   question.devices = split_at_commas(question.devices);
+  if (flags.output.estimate) {
+    put_estimate(flags.output, reply, "advise", advice_rows().echo(question), study::estimate(question, context));
+    return kExitDone;
+  }
   ProgressBar bar(question.speedup ? "searching one sparsity after another" : "searching windows",
                   flags.output.quiet);
   context.progress = bar.callback();
@@ -63,6 +68,7 @@ Command advise_command() {
   rows.include(catalog_rows(), &AdviseFlags::files);
   rows.include(picture_rows(report::advise_pictures()), &AdviseFlags::output);
   rows.include(conclusion_rows(), &AdviseFlags::output);
+  rows.include(estimate_rows(), &AdviseFlags::output);
   rows.include(output_rows(), &AdviseFlags::output);
   Command command{
       .name = "advise",

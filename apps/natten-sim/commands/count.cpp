@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/count_report.hpp>
@@ -18,6 +19,7 @@
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -96,6 +98,7 @@ Options<CountFlags> count_rows() {
             .echo = Echo::kNever});
   rows.group("Many problems, calls and pictures");
   rows.include(conclusion_rows(), &CountFlags::output);
+  rows.include(estimate_rows(), &CountFlags::output);
   return rows.include(output_rows(), &CountFlags::output);
 }
 
@@ -223,8 +226,14 @@ int run_count(const CountFlags& flags, Reply& reply) {
     if (flags.batch) refuse_beyond_json("batch");
     if (flags.emit) refuse_beyond_json("emit");
   } else {
+    if (flags.batch && flags.output.estimate) throw Conflict(mention("estimate"), mention("batch"));
     if (flags.batch) return run_batch(flags, context);
   }
+  // A count of boxes takes microseconds and little memory: nothing is asked before it.
+  if ((flags.output.estimate || flags.question.tiling == Tiling::kSingleDimensional) &&
+      answered_by_estimate(flags.output, reply, "count", question_rows().echo(flags.question),
+                           study::estimate(flags.question, context)))
+    return kExitDone;
   const Notes notes(flags.output);
   ProgressBar bar("counting", notes.quiet());
   context.progress = bar.callback();

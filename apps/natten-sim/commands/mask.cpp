@@ -3,6 +3,7 @@
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "commands.hpp"
@@ -31,6 +32,7 @@ Command mask_command() {
   rows.include(catalog_rows(), &MaskFlags::files);
   rows.include(picture_rows(report::mask_pictures()), &MaskFlags::output);
   rows.include(conclusion_rows(), &MaskFlags::output);
+  rows.include(estimate_rows(), &MaskFlags::output);
   rows.include(output_rows(), &MaskFlags::output);
   Command command{.name = "mask",
                   .summary = "Blocks and time of attention under a mask that is no neighborhood"};

@@ -5,6 +5,7 @@
 
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -23,6 +24,11 @@ struct PlanFlags {
 
 int run_plan(const PlanFlags& flags, Reply& reply) {
   study::Context context = make_context(flags.files);
+  if (flags.output.estimate) {
+    put_estimate(flags.output, reply, "plan", options_of<study::PlanQuestion>().echo(flags.question),
+                 study::estimate(flags.question, context));
+    return kExitDone;
+  }
   const study::PlanAnswer answer = study::plan(flags.question, context);
   note_preset(flags.question.setting, context.catalog, Notes(flags.output));
   std::optional<report::Closing> closing;
@@ -52,6 +58,7 @@ Command plan_command() {
   rows.include(catalog_rows(), &PlanFlags::files);
   rows.include(picture_rows(report::plan_pictures()), &PlanFlags::output);
   rows.include(conclusion_rows(), &PlanFlags::output);
+  rows.include(estimate_rows(), &PlanFlags::output);
   rows.include(output_rows(), &PlanFlags::output);
   Command command{.name = "plan",
                   .summary = "Time, money, memory and communication of a whole model on one or more GPUs"};

@@ -239,7 +239,7 @@ void run_algorithms(const ScheduleFlags& flags, Reply& reply, study::Context con
   }
   question.begins = [&](const BackwardProblem& problem) {
     require_shown(flags, problem);
-    require_memory(study::estimate(question, problem));
+    require_room(flags.output, study::estimate(question, problem));
   };
   std::optional<CheckpointFile> checkpoint;
   if (flags.checkpoint) {

@@ -18,6 +18,7 @@
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -87,6 +88,7 @@ Options<SearchFlags> search_rows() {
   rows.group("Many problems, calls and threads");
   rows.include(picture_rows(report::search_pictures()), &SearchFlags::output);
   rows.include(conclusion_rows(), &SearchFlags::output);
+  rows.include(estimate_rows(), &SearchFlags::output);
   return rows.include(output_rows(), &SearchFlags::output);
 }
 
@@ -195,11 +197,17 @@ int run_search(const SearchFlags& flags, Reply& reply) {
   const auto start = std::chrono::steady_clock::now();
   study::Context context = make_context(flags.files);
   context.threads = flags.threads.value_or(std::max(1u, std::thread::hardware_concurrency()));
+  if (flags.batch && flags.output.estimate) throw Conflict(mention("estimate"), mention("batch"));
   if (flags.batch) return run_batch(flags, context);
   const std::vector<std::string>& devices = flags.asked.devices.names;
   if (flags.emit && devices.size() > 1)
     throw InvalidParameter("emit", std::to_string(devices.size()) + " devices", "one device",
                            devices.front());
+  // Only a front holds more than a few MiB.
+  if ((flags.output.estimate || flags.asked.question.kind == SearchKind::kPareto) &&
+      answered_by_estimate(flags.output, reply, "search", asked_rows().echo(flags.asked),
+                           study::estimate(flags.asked, context)))
+    return kExitDone;
   const Notes notes(flags.output);
   ProgressBar bar("searching", notes.quiet());
   context.progress = bar.callback();

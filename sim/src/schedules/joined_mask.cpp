@@ -8,6 +8,7 @@
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/sim/schedules/block_mask.hpp>
+#include <natten_sim/sim/schedules/window_tiles.hpp>
 
 #include "schedules/key_progression.hpp"
 #include "schedules/mask_sizes.hpp"
@@ -238,6 +239,31 @@ TilesOfRules joined_mask(const SequenceTiling& tiling, const JoinedMask& mask) {
     });
   }
   return result;
+}
+
+double joined_tiles(const SequenceTiling& tiling, const JoinedMask& mask) {
+  constexpr std::int64_t kMostRows = 512;
+  RuleKeys keys(tiling);
+  for (const std::vector<SequenceRule>& all : mask.any) {
+    for (const SequenceRule& rule : all) keys.prepare(rule);
+  }
+  const std::int64_t rows = ceil_divide(tiling.q_tokens, tiling.q_tile), looked_at = std::min(rows, kMostRows);
+  std::vector<TokenRange> met, of_last;
+  double tiles = 0;
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::int64_t row = (2 * i + 1) * rows / (2 * looked_at);
+    list_keys(row * tiling.q_tile, mask, keys, met);
+    list_keys(std::min((row + 1) * tiling.q_tile, tiling.q_tokens) - 1, mask, keys, of_last);
+    met.insert(met.end(), of_last.begin(), of_last.end());
+    std::sort(met.begin(), met.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+    std::int64_t counted = 0;  // tiles before it
+    for (const TokenRange& range : met) {
+      const std::int64_t first = std::max(counted, range.begin / tiling.kv_tile), end = ceil_divide(range.end, tiling.kv_tile);
+      tiles += static_cast<double>(std::max<std::int64_t>(0, end - first));
+      counted = std::max(counted, end);
+    }
+  }
+  return tiles * static_cast<double>(rows) / static_cast<double>(looked_at);
 }
 
 }  // namespace natten_sim

@@ -156,6 +156,7 @@ class RunWalker {
 
   void add_run(const Run& run) {
     for_each_row(run, [&](std::int64_t row) {
+      poll();
       const std::int64_t base = row * row_;
       for (std::int64_t x = run.low; x < run.high;) {
         const std::int64_t tile = (base + x - origin_) / streamed_;

@@ -78,6 +78,16 @@ ScheduleCosts costs_of(const ScheduleParts& parts) {
   return costs;
 }
 
+/// Whether the costs are those of a question that says none: an answer's `input` says what they follow from.
+bool are_usual(const ScheduleQuestion& question) {
+  ScheduleCosts costs = question.costs;
+  const bool grouped = question.heads_kv.value_or(question.heads) != question.heads;
+  if (costs.compute_partial == costs.compute) costs.compute_partial.reset();
+  if (costs.reduce_kv == (grouped ? costs.reduce : 0)) costs.reduce_kv.reset();
+  if (costs.handoff_far == costs.handoff) costs.handoff_far.reset();
+  return costs == ScheduleCosts{};
+}
+
 }  // namespace
 
 ScheduleQuestion question_of(const ScheduleParts& parts) {
@@ -92,7 +102,7 @@ ScheduleQuestion question_of(const ScheduleParts& parts) {
   if (parts.one_algorithm()) question.algorithms = {parts.algorithm};
   question.costs = costs_of(parts);
   question.detail = {.plan = parts.one_algorithm()};
-  question.cost_map = !parts.one_algorithm() && question.costs == ScheduleCosts{};
+  question.cost_map = !parts.one_algorithm() && are_usual(question);
   return question;
 }
 

@@ -17,7 +17,7 @@ void read(std::string_view input) {
   if (bytes.yes()) options["causal"] = bytes.yes();
   if (bytes.yes()) options["device"] = bytes.one_of({"h200", "h100", "a100", "b200", "rtx4090"});
   if (bytes.yes()) options["heads"] = bytes.between(1, 32);
-  if (bytes.yes()) options["dim"] = bytes.one_of({64, 128, 32, 96, 256});
+  if (bytes.yes()) options["dim"] = bytes.one_of({64, 128, 32, 96});
   if (bytes.yes()) options["add_kv"] = bytes.between(0, 64);
   if (bytes.yes()) options["kv_tiling"] = bytes.one_of({"static", "dynamic"});
   if (bytes.yes()) options["backprop"] = true;

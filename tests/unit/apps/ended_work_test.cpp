@@ -50,6 +50,8 @@ const std::vector<std::string> kLongQuestions = {
     R"({"command": "atomics", "options": {"updates": 4294967295, "distribution": "zipf:1.1", "rows": 268435456}})",
     R"({"command": "msda", "options": {"workload": "B64_1600x2666_d256_L4_h8_p4_q20000", "order": "all"}})",
     R"({"command": "reproduce", "options": {"work": "all"}})",
+    R"({"command": "mask", "options": {"mask": "causal|prefix:100", "seqlen_q": 1048576, "device": "h200", "backprop": true}})",
+    R"({"command": "plan", "options": {"input": [60, 96, 160], "attention_share": 0.6, "device": "h200", "for": "training"}})",
 };
 
 /// Questions that are answered, from which the largest of each option is asked.
@@ -172,6 +174,13 @@ TEST_CASE("work that is ended in its middle leaves the next question as it would
   }
 }
 
+/// Of all threads: work that several share is not counted less.
+double cpu_s() {
+  timespec now{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 /// The longest time between two checks, in seconds of this thread's or any other's CPU.
 class LongestGap final : public Cancellation {
  public:
@@ -186,12 +195,6 @@ class LongestGap final : public Cancellation {
   [[nodiscard]] double longest() { return std::max(longest_, cpu_s() - last_); }
 
  private:
-  /// Of all threads: work that several share is not counted less.
-  static double cpu_s() {
-    timespec now{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-  }
   std::mutex mutex_;
   double last_ = cpu_s(), longest_ = 0, end_;
 };
@@ -209,6 +212,21 @@ TEST_CASE("long questions are never without a look at their time for half a seco
       (void)Server(commands()).respond(question);
       CHECK(token.longest() < 0.4);
     }
+  }
+}
+
+TEST_CASE("the largest questions are answered, refused or ended within half a second of CPU where a tenth is allowed",
+          "[.nightly][clock]") {
+  if (natten_sim::test::kSanitized) return;
+  std::vector<std::string> questions = largest_questions();
+  questions.insert(questions.end(), kLongQuestions.begin(), kLongQuestions.end());
+  Server server(commands(), 0.1);
+  for (const std::string& question : questions) {
+    INFO(question);
+    const double before = cpu_s();
+    const Json answer = Json::parse(server.respond(question));
+    CHECK((answer.contains("result") || answer.contains("error")));
+    CHECK(cpu_s() - before < 0.5);
   }
 }
 

@@ -12,6 +12,7 @@
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/random_bits.hpp>
 #include <natten_sim/io/msda_data.hpp>
+#include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/models/schedules/schedule_bounds.hpp>
 #include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/reuse_parts.hpp>
@@ -222,6 +223,88 @@ TEST_CASE("a search takes no more steps and no more memory than its estimate say
                    << found.steps << " and " << found.bytes);
     CHECK(found.steps <= 2 * estimated.steps + kFewSteps);
     if (!test::kSanitized) CHECK(found.bytes <= 2 * estimated.bytes + kFewBytes);
+  }
+}
+
+TEST_CASE("the estimate of a count is within a factor of two, in boxes and along rows, in both passes") {
+  const std::uint64_t seed = stored_seed();
+  RandomSequence random(seed);
+  INFO("NATTEN_SIM_SEED=" << seed);
+  const Context context = default_context();
+  const auto between = [&](std::int64_t least, std::int64_t most) {
+    return least + static_cast<std::int64_t>(random.below(static_cast<std::uint64_t>(most - least + 1)));
+  };
+  for (int i = 0; i < 24; ++i) {
+    CountQuestion question;
+    const bool single = i % 2 == 0;
+    const std::int64_t rank = between(1, 3), longest = rank == 1 ? 200'000 : rank == 2 ? 300 : 40;
+    for (std::int64_t axis = 0; axis < rank; ++axis) {
+      question.setting.input.push_back(between(longest / 2, longest));
+      question.window.push_back(between(2, rank == 1 ? 2000 : longest / 2));
+    }
+    question.setting.heads = between(1, 4);
+    question.backward = random.below(2) == 0;
+    if (single) {
+      question.tiling = Tiling::kSingleDimensional;
+      question.q_tile = question.kv_tile = question.backward_q_tile = question.backward_kv_tile = Extents{64};
+    } else {
+      question.setting.device = random.below(2) == 0 ? "h200" : "b200";
+    }
+    INFO((single ? "rows of " : "boxes of ") << to_string(question.setting.input) << ", window " << to_string(question.window)
+                                             << (question.backward ? ", both passes" : ""));
+    check_measured(estimate(question, context), measured([&] { (void)count(question, context); }));
+  }
+}
+
+TEST_CASE("the estimate of a mask is within a factor of two, whatever its rules") {
+  const Context context = default_context();
+  for (const char* mask : {"causal", "full", "causal|prefix:3000", "window:700,0", "document:20000,5536,40000&causal",
+                           "window:100,100|prefix:64"}) {
+    for (const bool backprop : {false, true}) {
+      MaskQuestion question;
+      question.mask.mask = std::get<ScheduleMask>(parse_schedule_mask(mask));
+      question.q_tokens = 65536;
+      question.device = "h200";
+      question.backprop = backprop;
+      INFO(mask << (backprop ? ", both passes" : ""));
+      check_measured(estimate(question, context), measured([&] { (void)count_mask(question, context); }));
+    }
+  }
+}
+
+/// A search takes no more than twice its estimate, and ends sooner where it can.
+void check_at_most(const Estimate& estimated, const Estimate& found) {
+  INFO("estimated at most " << estimated.steps << " steps, " << estimated.bytes << " bytes; took " << found.steps << " and "
+                            << found.bytes);
+  CHECK(estimated.at_most);
+  CHECK(found.steps <= 2 * estimated.steps + kFewSteps);
+  if (!test::kSanitized) CHECK(found.bytes <= 2 * estimated.bytes + kFewBytes);
+}
+
+TEST_CASE("searches, advice and plans take no more than their estimates say, twice") {
+  const Context context = default_context();
+  const std::vector<Extents> inputs = {{700}, {96, 96}, {24, 24, 24}, {30, 48, 80}};
+  for (const Extents& input : inputs) {
+    for (const SearchKind kind : {SearchKind::kBest, SearchKind::kPareto}) {
+      for (const bool timed : {false, true}) {
+        DevicesSearch asked;
+        asked.question.setting.input = input;
+        asked.question.kind = kind;
+        if (timed) asked.question.setting.device = "h200";
+        INFO(to_string(input) << (kind == SearchKind::kPareto ? ", front" : "") << (timed ? " by time" : ""));
+        check_at_most(estimate(asked, context), measured([&] { (void)search(asked.question, context); }));
+      }
+    }
+    AdviseQuestion advice;
+    advice.setting.input = input;
+    advice.devices = {"h200"};
+    INFO("advice on " << to_string(input));
+    check_at_most(estimate(advice, context), measured([&] { (void)advise(advice, context); }));
+    PlanQuestion model;
+    model.setting.input = input;
+    model.setting.device = "h200";
+    model.setting.attention_share = 0.5;
+    check_at_most(estimate(model, context), measured([&] { (void)plan(model, context); }));
   }
 }
 

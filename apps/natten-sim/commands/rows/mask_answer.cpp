@@ -5,6 +5,7 @@
 #include <natten_sim/report/pictures.hpp>
 
 #include "cli/described.hpp"
+#include "cli/estimates.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/table_file.hpp"
 #include "commands/rows/mask_values.hpp"
@@ -13,6 +14,9 @@ namespace natten_sim::cli {
 
 int answer_mask(const study::MaskQuestion& question, const study::Context& context, const OutputFlags& output,
                 Reply& reply) {
+  if (answered_by_estimate(output, reply, "mask", options_of<study::MaskQuestion>().echo(question),
+                           study::estimate(question, context)))
+    return kExitDone;
   const study::MaskAnswer answer = study::count_mask(question, context);
   std::optional<report::Closing> closing;
   if (output.conclusion) closing = report::closing_of(answer);

@@ -3,10 +3,15 @@
 #include <optional>
 #include <string>
 
+#include <natten_sim/study/advise.hpp>
+#include <natten_sim/study/count.hpp>
+#include <natten_sim/study/mask.hpp>
 #include <natten_sim/study/msda.hpp>
+#include <natten_sim/study/plan.hpp>
 #include <natten_sim/study/reuse.hpp>
 #include <natten_sim/study/scatter.hpp>
 #include <natten_sim/study/schedule.hpp>
+#include <natten_sim/study/search.hpp>
 
 namespace natten_sim::study {
 
@@ -22,6 +27,7 @@ struct Estimate {
   double bytes = 0;    ///< of memory at its peak, beside the program's own
   std::string option;  ///< the one that makes it large
   std::string value;   ///< of that option
+  bool at_most = false;  ///< of a search, which ends as soon as nothing better is left
 };
 
 /// None for rows or accesses of the caller's own, whose number is known when they have been read.
@@ -32,5 +38,11 @@ struct Estimate {
 /// The same for a problem that was made from the question already, as ScheduleQuestion::begins gets it.
 [[nodiscard]] Estimate estimate(const ScheduleQuestion& question, const BackwardProblem& problem);
 [[nodiscard]] Estimate estimate(const MsdaQuestion& question, const Context& context);
+[[nodiscard]] Estimate estimate(const CountQuestion& question, const Context& context);
+[[nodiscard]] Estimate estimate(const MaskQuestion& question, const Context& context);
+/// Searches, on each device: at most so much.
+[[nodiscard]] Estimate estimate(const DevicesSearch& question, const Context& context);
+[[nodiscard]] Estimate estimate(const AdviseQuestion& question, const Context& context);
+[[nodiscard]] Estimate estimate(const PlanQuestion& question, const Context& context);
 
 }  // namespace natten_sim::study
