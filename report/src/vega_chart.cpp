@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include <natten_sim/report/draw/palette.hpp>
@@ -100,10 +101,29 @@ std::string specification(Json chart) {
   return json_text(file) + "\n";
 }
 
+/// A narrow plot is lower too.
+template <typename Plot>
+void resize(Plot& plot, double width) {
+  if constexpr (requires { plot.plot_height; })
+    plot.plot_height = std::clamp(plot.plot_height * width / plot.width, 180.0, std::max(180.0, plot.plot_height));
+  if constexpr (requires { plot.width; }) {
+    plot.width = width;
+  } else {
+    plot.size = width;
+  }
+}
+
 template <typename Plot>
 draw::Picture with_specification(const Plot& plot) {
   draw::Picture picture = draw::render(plot);
   picture.specification = specification(vega::chart_of(plot));
+  if constexpr (!std::is_same_v<Plot, draw::HeatMap>) {
+    picture.at_width = [plot](double width) {
+      Plot other = plot;
+      resize(other, width);
+      return with_specification(other);
+    };
+  }
   return picture;
 }
 

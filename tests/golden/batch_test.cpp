@@ -257,7 +257,7 @@ TEST_CASE("every option of search may stand in a line") {
   std::istringstream help(run("search --help").out);
   const std::vector<std::string> elsewhere = {
       "help",  "config",        "preset-file", "device-file", "costs",   "batch", "with-input", "columns", "measured-only",
-      "picture", "picture-kind", "table", "table-columns",
+      "picture", "picture-kind", "picture-width", "picture-font", "picture-scheme", "table", "table-columns",
       "emit",  "threads",       "timing",      "json",        "csv",     "output",
       "quiet", "no-conclusion", "estimate", "color",       "max-memory",  "max-time"};
   int options = 0;

@@ -121,4 +121,34 @@ TEST_CASE("a signal while a picture is converted leaves no temporary file") {
   CHECK(std::filesystem::is_empty(folder));
 }
 
+TEST_CASE("a picture has the width of a template's column, with text of the size that is asked for") {
+  const std::string path = scratch_folder() + "/column.svg";
+  const std::string line = "atomics --updates 900 --picture-kind remedies --picture '" + path + "' --quiet --picture-width ";
+  REQUIRE(run(line + "acm-page").exit_code == 0);
+  // 506.3 points of 8 point text are as many pixels of 12 pixel text as 506.3 * 12 / 8.
+  const std::string page = read_text(path);
+  CHECK(page.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"506.30pt\""));
+  CHECK(page.find("viewBox=\"0 0 760 ") != std::string::npos);
+  REQUIRE(run(line + "8.4cm --picture-font 7").exit_code == 0);
+  const std::string column = read_text(path);  // 84 mm are 238.11 points, 409 pixels beside 7 points
+  CHECK(column.find("width=\"238.11pt\"") != std::string::npos);
+  CHECK(column.find("viewBox=\"0 0 409 ") != std::string::npos);
+  check_refused(line + "wide", {"picture-width", "acm-column", "pt, mm, cm or in"});
+  check_refused(line + "4mm", {"picture-width"});
+}
+
+TEST_CASE("a picture can be light or dark whatever the reader's scheme is") {
+  const std::string path = scratch_folder() + "/scheme.svg", line = kCount + " --quiet --picture '" + path + "'";
+  REQUIRE(run(line).exit_code == 0);
+  const std::string both = read_text(path);
+  CHECK(both.find("prefers-color-scheme:dark") != std::string::npos);
+  for (const std::string scheme : {"light", "dark"}) {
+    REQUIRE(run(line + " --picture-scheme " + scheme).exit_code == 0);
+    const std::string one = read_text(path);
+    CHECK(one.find("prefers-color-scheme") == std::string::npos);
+    CHECK(one.find("<style>\n.") != std::string::npos);
+    CHECK(one.size() < both.size());
+  }
+}
+
 }  // namespace picture_file_test

@@ -27,7 +27,7 @@ std::vector<std::string> names_with_json(const std::vector<Command>& commands) {
 /// Many answers would fill one file, and share one limit. A batch is many answers already.
 bool is_of_each_answer(const OptionSpec& spec) {
   static const std::vector<std::string> kOfARun = {
-      "picture", "picture-kind", "table", "answer-table", "table-columns", "html", "report", "perfetto",   "pages",          "out",        "output",
+      "picture", "picture-kind", "picture-width", "picture-font", "picture-scheme", "table", "answer-table", "table-columns", "html", "report", "perfetto",   "pages",          "out",        "output",
       "save", "script", "csv",  "batch",  "with-input", "checkpoint", "profile-device", "max-memory", "max-time"};
   const std::string name = spec.name();
   return !name.starts_with("emit-") && std::find(kOfARun.begin(), kOfARun.end(), name) == kOfARun.end();

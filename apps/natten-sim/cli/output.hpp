@@ -27,6 +27,9 @@ inline constexpr bool kJsonAlone = false;
 /// @throws InvalidParameter: this build does not have what the option asks for.
 [[noreturn]] void refuse_beyond_json(const std::string& option);
 
+/// The colours of a picture.
+enum class PictureScheme { kReader, kLight, kDark };
+
 /// The output options of every subcommand.
 struct OutputFlags {
   bool json = false;
@@ -37,6 +40,9 @@ struct OutputFlags {
   bool conclusion = true;                   ///< whether an answer ends with what it comes down to
   std::optional<std::string> picture;       ///< file, or -: standard output; none: no picture
   std::optional<std::string> picture_kind;  ///< none: the first that fits the answer
+  std::optional<std::string> picture_width;  ///< a template's column or a length; none: as it is drawn
+  double picture_font_pt = 8;                ///< of most text, with picture_width
+  PictureScheme picture_scheme = PictureScheme::kReader;
   std::optional<std::string> table;         ///< file; none: no table
   std::vector<std::string> table_columns;   ///< empty: those that the answer names
   bool estimate = false;                    ///< what the answer takes in place of it
@@ -144,3 +150,11 @@ class ProgressBar {
 };
 
 }  // namespace natten_sim::cli
+
+template <>
+struct natten_sim::NamesOf<natten_sim::cli::PictureScheme> {
+  using Scheme = natten_sim::cli::PictureScheme;
+  static constexpr const char* kConcept = "scheme";
+  static constexpr Name<Scheme> kTable[] = {
+      {Scheme::kReader, "reader"}, {Scheme::kLight, "light"}, {Scheme::kDark, "dark"}};
+};

@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/child_process.hpp>
 #include <natten_sim/io/temporary_file.hpp>
+#include <natten_sim/io/value_text.hpp>
 
 #include "cli/table_file.hpp"
 
@@ -28,6 +31,39 @@ struct Format {
   const char* begins;  ///< what such a file begins with
 };
 constexpr std::array<Format, 2> kFormats = {{{"PNG", ".png", "\x89PNG"}, {"PDF", ".pdf", "%PDF"}}};
+
+/// Widths of columns and pages of templates, in points.
+constexpr std::pair<const char*, double> kWidths[] = {
+    {"acm-column", 241.1},  {"acm-page", 506.3},  {"icml-column", 234.9}, {"icml-page", 487.8},
+    {"ieee-column", 252.0}, {"ieee-page", 516.0}, {"neurips-page", 397.5}};
+constexpr std::pair<const char*, double> kLengths[] = {{"pt", 1}, {"mm", 72 / 25.4}, {"cm", 72 / 2.54}, {"in", 72}};
+/// Of most text in a picture, and the narrowest that every chart can be.
+constexpr double kTextPixels = 12, kLeastPixels = 360;
+
+/// @throws InvalidParameter
+double points_of(const std::string& width) {
+  std::string accepted;
+  for (const auto& [name, points] : kWidths) {
+    if (width == name) return points;
+    accepted += std::string(name) + ", ";
+  }
+  for (const auto& [unit, points] : kLengths) {
+    if (!width.ends_with(unit)) continue;
+    return points * parse_number("picture-width", width.substr(0, width.size() - 2), 72 / points, 2880 / points,
+                                 accepted + "or 1in to 40in as pt, mm, cm or in");
+  }
+  throw InvalidParameter("picture-width", "'" + width + "'", accepted + "or 1in to 40in as pt, mm, cm or in");
+}
+
+/// Leaves one of the two sets of colours.
+void choose_scheme(PictureScheme scheme, std::string& svg) {
+  constexpr std::string_view kDark = "@media (prefers-color-scheme:dark){\n";
+  for (std::size_t at = 0; (at = svg.find(kDark, at)) != std::string::npos;) {
+    const std::size_t end = svg.find("\n}\n</style>", at);
+    const std::string rules = svg.substr(at + kDark.size(), end - at - kDark.size());
+    svg.replace(at, end + 2 - at, scheme == PictureScheme::kDark ? rules : "");
+  }
+}
 
 /// A program that writes a picture of a format to standard output; "%" stands for the file with the SVG.
 struct Converter {
@@ -98,7 +134,7 @@ About about_picture(const std::string& draws) {
 Options<OutputFlags> picture_rows(const std::string& draws) {
   Options<OutputFlags> rows;
   rows.add("--picture", &OutputFlags::picture, about_picture(draws));
-  return rows.group(kPictureGroup).include(table_rows());
+  return rows.include(picture_size_rows()).group(kPictureGroup).include(table_rows());
 }
 
 Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::string>>& kinds, const std::string& also) {
@@ -115,7 +151,43 @@ Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::
             .choices = names,
             .echo = Echo::kNever,
             .needs = also.empty() ? std::vector<std::string>{"picture"} : std::vector<std::string>{}});
-  return rows.group(kPictureGroup).include(table_rows());
+  return rows.include(picture_size_rows()).group(kPictureGroup).include(table_rows());
+}
+
+Options<OutputFlags> picture_size_rows() {
+  Options<OutputFlags> rows;
+  std::string widths;
+  for (const auto& [name, points] : kWidths) widths += std::string(name) + ", ";
+  rows.add("--picture-width", &OutputFlags::picture_width,
+           {.value = "SIZE",
+            .help = "Width on paper: " + widths + "or a length such as 84mm, 8.5cm, 3.3in or 240pt; by default in pixels, for a screen",
+            .echo = Echo::kNever,
+            .needs = {"picture"}});
+  rows.add("--picture-font", &OutputFlags::picture_font_pt,
+           {.value = "PT",
+            .help = "Size of most text on paper in points, 4 to 24; 8 by default",
+            .interval = {4, 24},
+            .accepted = "4 to 24",
+            .echo = Echo::kNever,
+            .needs = {"picture-width"}});
+  rows.add("--picture-scheme", &OutputFlags::picture_scheme,
+           {.value = "SCHEME",
+            .help = "Colours: reader (light or dark, as the reader has it), light or dark; reader by default",
+            .echo = Echo::kNever,
+            .needs = {"picture"}});
+  return rows;
+}
+
+draw::Picture fitted(const OutputFlags& flags, draw::Picture picture) {
+  if (flags.picture_width) {
+    const double points = points_of(*flags.picture_width);
+    if (picture.at_width) picture = picture.at_width(std::max(kLeastPixels, points * kTextPixels / flags.picture_font_pt));
+    const std::size_t begin = picture.svg.find(" width="), end = picture.svg.find(" viewBox=");
+    picture.svg.replace(begin, end - begin,
+                        fmt::format(" width=\"{:.2f}pt\" height=\"{:.2f}pt\"", points, points * picture.height / picture.width));
+  }
+  if (flags.picture_scheme != PictureScheme::kReader) choose_scheme(flags.picture_scheme, picture.svg);
+  return picture;
 }
 
 std::string picture_bytes(const std::string& path, const draw::Picture& picture) {

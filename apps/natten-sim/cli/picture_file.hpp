@@ -38,6 +38,10 @@ namespace natten_sim::cli {
 /// --picture, for a row of a subcommand that draws one picture; `draws` is what, after "Draw".
 [[nodiscard]] About about_picture(const std::string& draws);
 [[nodiscard]] Options<OutputFlags> picture_rows(const std::string& draws);
+/// --picture-width, --picture-font and --picture-scheme.
+[[nodiscard]] Options<OutputFlags> picture_size_rows();
+/// The picture as these ask for it: a chart is drawn anew in its width, others are scaled.
+[[nodiscard]] draw::Picture fitted(const OutputFlags& flags, draw::Picture picture);
 /// Of several kinds, as their names and what they draw. `also`: what else the kind chooses, and then it may stand alone.
 [[nodiscard]] Options<OutputFlags> picture_rows(const std::vector<std::pair<std::string, std::string>>& kinds,
                                                 const std::string& also = "");

@@ -64,7 +64,7 @@ AnswerSink::AnswerSink(const OutputFlags& flags, Reply& reply) : flags_(flags), 
 
 void AnswerSink::put(AnswerBody body, const Exhibits& exhibits) {
   if (flags_.table && !exhibits.table) throw InvalidParameter("table", *flags_.table, "an answer that has rows");
-  if (exhibits.picture) write_picture(*flags_.picture, *exhibits.picture);
+  if (exhibits.picture) write_picture(*flags_.picture, fitted(flags_, *exhibits.picture));
   if (exhibits.table) write_table(flags_, *exhibits.table);
   if (!sink_) return reply_.keep(std::move(body));
   sink_->write(emphasised(flags_, draw::printable(text_of(body))));

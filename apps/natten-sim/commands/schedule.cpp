@@ -156,7 +156,7 @@ void write_files(const ScheduleFlags& flags, Reply& reply, const ScheduleAnswer&
   const FinishedSchedule* run = recorded ? &*recorded : nullptr;
   draw::Picture picture;
   const std::string mask = flags.table ? "of the table" : mask_text(asked.mask);
-  if (flags.output.picture) picture = report::schedule_picture(name, finished, answer, mask, run);
+  if (flags.output.picture) picture = fitted(flags.output, report::schedule_picture(name, finished, answer, mask, run));
   const std::string table = flags.emit_table ? to_json(study::table_of(name, finished)) : "";
   const std::string header = flags.emit_header ? schedule_header(study::table_of(name, finished)) : "";
   const std::string binary = flags.emit_binary ? schedule_binary(study::table_of(name, finished)) : "";
@@ -305,7 +305,7 @@ void run_kernel(const ScheduleFlags& flags, Reply& reply, const study::Context& 
   const std::string name = answer.kernel.name + ", " + planned.results.front().name;
   const FinishedSchedule& finished = study::require_finished(planned.results.front());
   draw::Picture picture;
-  if (flags.output.picture) picture = report::schedule_picture(name, finished, planned, mask_text(question.mask));
+  if (flags.output.picture) picture = fitted(flags.output, report::schedule_picture(name, finished, planned, mask_text(question.mask)));
   const bool printed = flags.output.picture == "-";
   const std::string drawn = flags.output.picture ? picture_bytes(*flags.output.picture, picture) : "";
   const std::string trace = flags.perfetto ? trace_of(flags, finished, nullptr) : "";

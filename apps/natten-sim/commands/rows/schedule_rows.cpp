@@ -45,6 +45,7 @@ Options<Flags> file_rows() {
            {.help = "Draw a Gantt chart in the terminal", .excludes = {"json", "csv"}});
   rows.add("--picture", within(&Flags::output, &OutputFlags::picture),
            about_picture("a Gantt chart: heads coloured, the critical path outlined"));
+  rows.include(picture_size_rows(), &Flags::output);
   rows.include(cli::table_rows("--answer-table"), &Flags::output);
   rows.add(
       "--perfetto", &Flags::perfetto,

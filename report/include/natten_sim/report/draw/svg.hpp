@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -25,6 +26,8 @@ struct Picture {
   double width = 0, height = 0;  ///< pixels
   std::string title{};           ///< what a reader of screens says
   std::string specification{};   ///< the same chart for a chart library (vega_chart.hpp); empty: none draws it
+  /// The same in another width, in pixels, with text of the same size; null: it can only be scaled.
+  std::function<Picture(double width)> at_width{};
 };
 
 struct Box {
