@@ -124,6 +124,20 @@ TEST_CASE("the parts of a plan's step are as long as its answer says") {
   CHECK(ends == 2);
 }
 
+TEST_CASE("at the width of a column no text leaves the picture") {
+  for (const std::string& line : {shown_answer("search") + " --picture-kind candidates", shown_answer("advise"),
+                                  shown_answer("advise") + " --picture-kind choices", shown_answer("plan")}) {
+    const std::string path = scratch_folder() + "/column.svg";
+    REQUIRE(run(line + " --picture '" + path + "' --picture-width ieee-column").exit_code == 0);
+    const std::string svg = read_text(path);
+    INFO(line);
+    for (const Label& label : labels_of(svg)) {
+      INFO(label.text);
+      CHECK(label.box.right() <= 378 + 6);  // 252 points of 8 point text; widths of text are estimates
+    }
+  }
+}
+
 TEST_CASE("a mask's picture has a tile for each block that its answer counts") {
   const std::string path = scratch_folder() + "/mask.svg", line = "mask --mask 'document:512,1536&causal' -n 1 -d 64";
   const Json result = result_of(line);

@@ -52,7 +52,8 @@ void draw_bar(Document& document, const BarChart& chart, const Bar& bar, const P
   if (placed.note.empty()) return;
   document.text(labels - 8, y + kBarRow / 2 + 4, shortened(bar.label, labels - kMargin - 8, kTextSize),
                 {.anchor = Anchor::kEnd});
-  document.text(std::max(zero, end) + 6, y + kBarRow / 2 + 4, placed.note,
+  const double note_at = std::max(zero, end) + 6;
+  document.text(note_at, y + kBarRow / 2 + 4, shortened(placed.note, chart.width - kMargin / 2 - note_at, kTextSize),
                 {.paint = Paint::role(Role::kMutedText), .halo = true});
 }
 
