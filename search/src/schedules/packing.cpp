@@ -54,4 +54,22 @@ Lists multifit(const std::vector<std::int32_t>& chains, const std::vector<double
   return best;
 }
 
+std::vector<std::int32_t> chains_with_tasks(const BackwardProblem& problem) {
+  const AttendedTiles& attended = problem.mask.attended();
+  std::vector<std::int32_t> chains;
+  for (std::int32_t head = 0; head < problem.heads; ++head) {
+    for (std::int32_t kv = 0; kv < problem.mask.kv_tiles; ++kv) {
+      if (!attended.q_of_kv[static_cast<std::size_t>(kv)].empty()) chains.push_back(head * problem.mask.kv_tiles + kv);
+    }
+  }
+  return chains;
+}
+
+double largest_load(const BackwardProblem& problem, const BackwardSchedule& schedule, const std::vector<double>& times) {
+  std::vector<double> loads(static_cast<std::size_t>(problem.workers), 0.0);
+  for (std::size_t i = 0; i < schedule.chains.size(); ++i)
+    loads[static_cast<std::size_t>(schedule.worker[i])] += times[static_cast<std::size_t>(schedule.chains[i].kv_tile)];
+  return *std::max_element(loads.begin(), loads.end());
+}
+
 }  // namespace natten_sim::schedules

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/schedule_plan.hpp>
 
 namespace natten_sim::schedules {
@@ -62,6 +65,23 @@ class SearchBudget {
   std::int64_t effort_;
   bool many_, bounded_;
   std::optional<double> time_limit_s_;
+};
+
+/// Ends a step that is not done when time is up.
+struct TimeIsUp {};
+
+/// Throws it in what polls, once `over` says so; who waits outside may end the work before.
+class Deadline : public Cancellation {
+ public:
+  explicit Deadline(std::function<bool()> over) : over_(std::move(over)) {}
+  void check() override {
+    if (outer_ != nullptr) outer_->check();
+    if (over_()) throw TimeIsUp();
+  }
+
+ private:
+  std::function<bool()> over_;
+  Cancellation* outer_ = current_cancellation();
 };
 
 }  // namespace natten_sim::schedules

@@ -1,5 +1,6 @@
 // How long the search for a schedule goes on by itself, and what it tries before.
 #include <cstdint>
+#include <optional>
 #include <variant>
 
 #include <natten_sim/core/random_bits.hpp>
@@ -84,6 +85,28 @@ TEST_CASE("a search of many tasks without time answers with one schedule by a ru
   const PlanRun by_rule = run_plan(plan_backward(schedule_algorithm("spt"), request));
   CHECK(by_rule.makespan > by_rule.lower_bound);  // a search with time would go on
   CHECK(found.makespan == by_rule.makespan);
+}
+
+TEST_CASE("a search of few tasks without time answers with its first schedule") {
+  ScheduleRequest request;
+  request.problem.mask = causal_mask(9);
+  request.problem.heads = 3;
+  request.problem.workers = 9;
+  request.costs = {.compute = 7, .compute_partial = 7, .reduce = 2};
+  const double searched = run_plan(plan_backward(schedule_algorithm("best"), request)).makespan;
+  // The last ordered algorithm of the table is the first that is tried, statically.
+  std::optional<double> first;
+  for (const ScheduleAlgorithm* algorithm : schedule_algorithms()) {
+    if (!algorithm->ordered || algorithm->searches) continue;
+    ScheduleRequest named = request;
+    named.dispatch = Dispatch::kStatic;
+    const PlanOutcome plan = attempt_plan(*algorithm, named);
+    if (const auto* found = std::get_if<SchedulePlan>(&plan)) first = run_plan(*found).makespan;
+  }
+  REQUIRE(first);
+  REQUIRE(searched < *first);
+  request.time_limit_s = 0;
+  CHECK(run_plan(plan_backward(schedule_algorithm("best"), request)).makespan == *first);
 }
 
 TEST_CASE("asked for dynamic dispatch, a search tries the named schedules in it") {

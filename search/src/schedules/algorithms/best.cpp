@@ -1,16 +1,14 @@
 // Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
-// algorithm of the table in both dispatches, then list schedules in several launch orders and of packed
-// chains, then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and
-// bound of 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A
-// time limit takes the place of the effort: then both searches go on until the bound is met or time is up.
-// Of many tasks kSoon comes first, and what follows while SearchBudget affords it.
-// With dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a
-// limit of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit
-// wins.
+// algorithm of the table in both dispatches, then list schedules in several launch orders and of packed chains,
+// then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of
+// 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A time limit
+// takes the place of the effort: then both searches go on until the bound is met or time is up. Of many tasks
+// kSoon comes first, and what follows while SearchBudget affords it. When time is up, a step is given up. With
+// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a limit
+// of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
 #include <algorithm>
 #include <compare>
 #include <limits>
-#include <numeric>
 #include <tuple>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -39,6 +37,16 @@ struct Score {
   friend auto operator<=>(const Score&, const Score&) = default;
 };
 
+/// How schedules wait for themselves, where none was found that does not.
+PlanOutcome hanging(const ScheduleRequest& request) {
+  PlanOutcome outcome = attempt_plan(schedule_algorithm("ascending"), request);
+  const auto* plan = std::get_if<SchedulePlan>(&outcome);
+  if (plan == nullptr) return outcome;
+  std::variant<PlanRun, Deadlock> run = attempt_run(*plan);
+  if (auto* deadlock = std::get_if<Deadlock>(&run)) return std::move(*deadlock);
+  return outcome;
+}
+
 class BestSearch {
  public:
   explicit BestSearch(const ScheduleRequest& request)
@@ -49,19 +57,44 @@ class BestSearch {
         budget_(request, tasks_),
         earlier_iterations_(request.start ? request.start->iterations : 0),
         random_(request.seed, first_number(earlier_iterations_)),
-        packing_random_(request.seed, first_number(earlier_iterations_)) {
-    const AttendedTiles& attended = problem_.mask.attended();
-    for (std::int32_t head = 0; head < problem_.heads; ++head) {
-      for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv) {
-        if (!attended.q_of_kv[static_cast<std::size_t>(kv)].empty())
-          chains_.push_back(head * problem_.mask.kv_tiles + kv);
-      }
-    }
+        packing_random_(request.seed, first_number(earlier_iterations_)),
+        chains_(chains_with_tasks(request.problem)) {
     for (std::int32_t kv = 0; kv < problem_.mask.kv_tiles; ++kv)
       times_.push_back(chain_time(problem_, request.costs, kv));
   }
 
   PlanOutcome run() {
+    const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : SearchBudget::kExhaustiveTasks) && !limited();
+    // Under a time limit, half of it is left for the proof of a small problem.
+    const double share = small && request_.time_limit_s ? 0.5 : 1.0;
+    std::int64_t done = earlier_iterations_;
+    try {
+      Deadline deadline([&] { return found() && budget_.spent(0) >= 1; });
+      std::optional<CancellationScope> scope;
+      if (request_.time_limit_s) scope.emplace(deadline);
+      begin();
+      for (; !proven() && begins(kByIteration) && budget_.spent(done) < share; ++done) iterate(done);
+    } catch (const TimeIsUp&) {
+    }
+    if (packed_is_better()) {
+      score_ = packed_best_score_;
+      best_ = std::move(packed_best_);
+    }
+    std::optional<double> exhausted;
+    if (score_ && !proven() && small && budget_.effort() > 0) exhausted = exhaust();
+    if (!score_) return hanging(request_);
+    tell_standing(done);
+    SchedulePlan plan = one_phase(request_, std::move(best_));
+    plan.exhausted_at = exhausted;
+    return plan;
+  }
+
+ private:
+  /// Iterations that go on from others draw their own numbers.
+  static std::uint64_t first_number(std::int64_t iterations) { return static_cast<std::uint64_t>(iterations) << 32; }
+
+  /// What is tried once.
+  void begin() {
     if (request_.start) offer(request_.start->best);
     if (!score_) {
       if (budget_.many()) {
@@ -73,37 +106,23 @@ class BestSearch {
       if (!budget_.many()) try_list_schedules();
     }
     try_packed_lists();
-    const bool small = tasks_ <= (request_.time_limit_s ? kTimedTasks : SearchBudget::kExhaustiveTasks) && !limited();
-    // Under a time limit, half of it is left for the proof of a small problem.
-    std::int64_t done = earlier_iterations_;
-    for (; !proven() && begins(kByIteration) && budget_.spent(done) < (small && request_.time_limit_s ? 0.5 : 1.0); ++done) {
-      poll_now();
-      tell_progress(done);
-      tell_standing(done);
-      done % 4 == 0 ? restart() : change();
-      if (!proven()) change_packed_lists();
-    }
-    if (packed_best_score_) offer(std::move(packed_best_));
-    std::optional<double> exhausted;
-    if (score_ && !proven() && small && budget_.effort() > 0) exhausted = exhaust();
-    if (!score_) return hang();
-    tell_standing(done);
-    SchedulePlan plan = one_phase(request_, std::move(best_));
-    plan.exhausted_at = exhausted;
-    return plan;
   }
 
- private:
-  /// Iterations that go on from others draw their own numbers.
-  static std::uint64_t first_number(std::int64_t iterations) {
-    return static_cast<std::uint64_t>(iterations) << 32;
+  void iterate(std::int64_t done) {
+    poll_now();
+    tell_progress(done);
+    tell_standing(done);
+    done % 4 == 0 ? restart() : change();
+    if (!proven()) change_packed_lists();
+  }
+
+  [[nodiscard]] bool found() const { return score_ || packed_best_score_; }
+  [[nodiscard]] bool packed_is_better() const {
+    return packed_best_score_ && !packed_best_.chains.empty() && (!score_ || *packed_best_score_ < *score_);
   }
 
   void tell_standing(std::int64_t iterations) const {
-    if (!request_.standing || (!score_ && !packed_best_score_)) return;
-    const bool packed =
-        packed_best_score_ && !packed_best_.chains.empty() && (!score_ || *packed_best_score_ < *score_);
-    request_.standing(iterations, packed ? packed_best_ : best_);
+    if (request_.standing && found()) request_.standing(iterations, packed_is_better() ? packed_best_ : best_);
   }
 
   void tell_progress(std::int64_t iterations) const {
@@ -111,20 +130,11 @@ class BestSearch {
   }
   /// Whether another schedule of this cost is tried; the first always is. Who listens may want to end it there.
   bool begins(double cost) {
-    if ((score_ || packed_best_score_) && !budget_.affords(cost)) return false;
+    poll_now();
+    if (found() && !budget_.affords(cost)) return false;
     if (budget_.many()) tell_progress(earlier_iterations_);
     budget_.spend(cost);
     return true;
-  }
-
-  /// How schedules wait for themselves, where none was found that does not.
-  [[nodiscard]] PlanOutcome hang() const {
-    PlanOutcome outcome = attempt_plan(schedule_algorithm("ascending"), request_);
-    const auto* plan = std::get_if<SchedulePlan>(&outcome);
-    if (plan == nullptr) return outcome;
-    const std::variant<PlanRun, Deadlock> run = attempt_run(*plan);
-    if (const auto* deadlock = std::get_if<Deadlock>(&run)) return *deadlock;
-    return outcome;
   }
 
   [[nodiscard]] bool proven() const {
@@ -199,12 +209,7 @@ class BestSearch {
 
   /// A static schedule that is late without a wait already.
   [[nodiscard]] bool hopeless(const BackwardSchedule& schedule) const {
-    if (schedule.dispatch != Dispatch::kStatic) return false;
-    std::vector<double> loads(static_cast<std::size_t>(problem_.workers), 0.0);
-    for (std::size_t i = 0; i < schedule.chains.size(); ++i)
-      loads[static_cast<std::size_t>(schedule.worker[i])] +=
-          times_[static_cast<std::size_t>(schedule.chains[i].kv_tile)];
-    return *std::max_element(loads.begin(), loads.end()) > time_to_beat();
+    return schedule.dispatch == Dispatch::kStatic && largest_load(problem_, schedule, times_) > time_to_beat();
   }
 
   void offer_list(const std::vector<std::int32_t>& chains, const std::vector<double>& preference) {
