@@ -1,7 +1,10 @@
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/io/schedule_costs.hpp>
 #include <natten_sim/io/strict_object.hpp>
+
+#include "embedded_data.hpp"
 
 namespace natten_sim {
 namespace {
@@ -78,22 +81,28 @@ ScheduleCostEvidence read_fit(const StrictObject& fields) {
   return fit;
 }
 
-/// A row of `judged`: mask, algorithm, tokens, heads, heads per KV head, predicted and measured milliseconds.
-JudgedTime read_judged(const StrictObject& fields, const Json& row) {
+/// A row of `judged` or `times`: mask, algorithm, tokens, heads, heads per KV head, predicted and measured milliseconds.
+JudgedTime read_judged(const StrictObject& fields, const char* key, const Json& row) {
   constexpr IntegerRange kSize{1, std::int64_t{1} << 40};
-  constexpr const char* kKey = "judged";
   if (!row.is_array() || row.size() != 7 || !row[0].is_string() || !row[1].is_string() || !row[5].is_number() ||
       !row[6].is_number())
-    fields.fail(kKey, "rows of a mask, an algorithm, three sizes and two times");
+    fields.fail(key, "rows of a mask, an algorithm, three sizes and two times");
   JudgedTime judged{row[0].get<std::string>(),
                     row[1].get<std::string>(),
-                    fields.integer_in(row[2], kKey, kSize),
-                    fields.integer_in(row[3], kKey, kSize),
-                    fields.integer_in(row[4], kKey, kSize),
+                    fields.integer_in(row[2], key, kSize),
+                    fields.integer_in(row[3], key, kSize),
+                    fields.integer_in(row[4], key, kSize),
                     row[5].get<double>(),
                     row[6].get<double>()};
-  if (!(judged.predicted_ms > 0 && judged.measured_ms > 0)) fields.fail(kKey, "positive times");
+  if (!(judged.predicted_ms > 0 && judged.measured_ms > 0)) fields.fail(key, "positive times");
   return judged;
+}
+
+std::vector<JudgedTime> read_judged_rows(const StrictObject& fields, const char* key) {
+  std::vector<JudgedTime> rows;
+  if (!fields.has(key)) return rows;
+  for (const Json& row : fields.array(key)) rows.push_back(read_judged(fields, key, row));
+  return rows;
 }
 
 Json judged_rows(const std::vector<JudgedTime>& judged) {
@@ -148,9 +157,7 @@ void add_schedule_costs(Catalog& catalog, std::string_view json, const std::stri
   } catch (const UnknownName& error) {
     throw MalformedData(where, error.what(), "names of masks");
   }
-  if (fields.has("judged")) {
-    for (const Json& row : fields.array("judged")) costs.judged.push_back(read_judged(fields, row));
-  }
+  costs.judged = read_judged_rows(fields, "judged");
   catalog.schedule_costs.insert(catalog.schedule_costs.begin(), std::move(costs));
 }
 
@@ -185,6 +192,17 @@ Json to_json(const ScheduleCostSet& costs) {
   object["fit"]["source"] = fit.source;
   if (!costs.judged.empty()) object["judged"] = judged_rows(costs.judged);
   return object;
+}
+
+std::vector<JudgedTime> left_out_times(const ScheduleCostSet& costs) {
+  const std::string where = "data/left-out-times.json";
+  const Json document = parse_strict(embedded::left_out_times, where, "natten-sim.left-out-times/1");
+  for (const Json& entry : StrictObject(document, where, {"schema", "source", "sets"}).array("sets")) {
+    const StrictObject set(entry, where, {"costs", "times"});
+    if (set.text("costs") == costs.name && builtin_catalog().schedule_cost_set(costs.name) == costs)
+      return read_judged_rows(set, "times");
+  }
+  return {};
 }
 
 }  // namespace natten_sim

@@ -862,7 +862,9 @@ class Deterministic(Record):
 class IntervalMs(Record):
     low: Final[float]
     high: Final[float]
-    judged: Final[int]
+    points: Final[int]
+    basis: Final[str]
+    outside: Final[tuple[Record, ...]]
 
 class Unordered(Record):
     time_ms: Final[float]
@@ -882,7 +884,9 @@ class Unordered(Record):
 class RatioInterval(Record):
     low: Final[float]
     high: Final[float]
-    judged: Final[int]
+    points: Final[int]
+    basis: Final[str]
+    outside: Final[tuple[Record, ...]]
 
 class ScheduleKernelCosts(Record):
     name: Final[str]

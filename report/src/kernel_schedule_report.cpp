@@ -2,17 +2,28 @@
 #include <natten_sim/io/json.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/time_report.hpp>
 
 namespace natten_sim::report {
 namespace {
 
-using study::JudgedInterval;
 using study::KernelRunTime;
 using study::KernelScheduleAnswer;
+using study::CallInterval;
 
-Json interval_fields(const std::optional<JudgedInterval>& interval) {
+Json judged_interval(const std::optional<CallInterval>& interval) {
   if (!interval) return nullptr;
-  return {{"low", interval->low}, {"high", interval->high}, {"judged", interval->points}};
+  Json outside = Json::array();
+  for (const study::OutsideTimed& each : interval->outside)
+    outside.push_back({{"quantity", each.quantity},
+                       {"value", nullable(each.value)},
+                       {"least", nullable(each.least)},
+                       {"most", nullable(each.most)}});
+  return {{"low", interval->low},
+          {"high", interval->high},
+          {"points", interval->points},
+          {"basis", to_string(interval->basis)},
+          {"outside", std::move(outside)}};
 }
 
 Json run_fields(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& given) {
@@ -22,7 +33,7 @@ Json run_fields(const std::optional<KernelRunTime>& run, const std::optional<Bac
   fields["lower_bound_us"] = nullptr;
   if (run) {
     fields["time_ms"] = run->time_ms;
-    fields["interval_ms"] = interval_fields(run->interval_ms);
+    fields["interval_ms"] = judged_interval(run->interval_ms);
     fields["tflops"] = run->tflops_per_s;
     fields["makespan_us"] = run->makespan_us;
     fields["waiting_us"] = run->waiting_us;
@@ -55,8 +66,23 @@ Json costs_fields(const KernelScheduleAnswer& answer) {
 }
 
 /// " (1.98 to 2.18)"; empty: there is none.
-std::string interval_text(const std::optional<JudgedInterval>& interval) {
-  return interval ? fmt::format(" ({:.3g} to {:.3g})", interval->low, interval->high) : std::string();
+std::string interval_text(const std::optional<CallInterval>& interval, double unit = 1) {
+  return interval ? fmt::format(" ({} to {})", short_text(interval->low / unit), short_text(interval->high / unit))
+                  : std::string();
+}
+
+/// "2.443 ms (2.22 to 2.69)", from a second on "416 s (376 to 461)".
+std::string time_with_interval(const KernelRunTime& run) {
+  constexpr double kMsOfS = 1000;
+  const bool seconds = run.time_ms >= kMsOfS;
+  if (seconds) return short_text(run.time_ms / kMsOfS) + " s" + interval_text(run.interval_ms, kMsOfS);
+  return fmt::format("{:.4g} ms{}", run.time_ms, interval_text(run.interval_ms));
+}
+
+/// "6663 us", "32.7 ms".
+std::string us_text(double us) {
+  constexpr double kManyUs = 1e4;
+  return us < kManyUs ? fmt::format("{:.4g} us", us) : duration_text(us / 1000);
 }
 
 std::string run_text(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& launch) {
@@ -66,20 +92,46 @@ std::string run_text(const std::optional<KernelRunTime>& run, const std::optiona
       fmt::format("{}; {}; dQ order: {}; workspace {:.1f} MiB", launch->algorithm, launch->launch_order,
                   launch->dq_order, static_cast<double>(launch->workspace_bytes) / kMib);
   if (!run) return order;
-  return fmt::format("{:.4g} ms{}, {:.4g} TFLOP/s: {}", run->time_ms, interval_text(run->interval_ms),
-                     run->tflops_per_s, order);
+  return fmt::format("{}, {:.4g} TFLOP/s: {}", time_with_interval(*run), run->tflops_per_s, order);
 }
 
-std::string judged_text(const KernelScheduleAnswer& answer) {
-  const std::int64_t unordered = answer.not_deterministic->interval_ms->points;
-  const std::string ordered = answer.deterministic && answer.deterministic->interval_ms
-                                  ? fmt::format("{} deterministic and ", answer.deterministic->interval_ms->points)
-                                  : std::string();
-  return fmt::format("hold 9 of 10 of the nearest calls that were predicted before they were measured: {}{} unordered",
-                     ordered, unordered);
+/// What an interval of this basis holds.
+std::string basis_text(const CallInterval& interval) {
+  switch (interval.basis) {
+    case study::IntervalBasis::kJudged:
+      return fmt::format("9 of 10 of the {} nearest calls that were predicted before they were measured", interval.points);
+    case study::IntervalBasis::kLeftOut:
+      return fmt::format("the largest error of {} published times, each predicted without it", interval.points);
+    case study::IntervalBasis::kPhysical:
+      break;
+  }
+  return "nobody measured this launch: from the device's peak rates to the slowest of the kernel's launches";
+}
+
+void add_interval_rows(const char* name, const std::optional<KernelRunTime>& run,
+                       std::vector<std::vector<std::string>>& rows) {
+  if (!run || !run->interval_ms) return;
+  const CallInterval& interval = *run->interval_ms;
+  rows.push_back({"interval", fmt::format("{}: {}", name, basis_text(interval))});
+  if (!interval.outside.empty())
+    rows.push_back({"outside", fmt::format("{}: {}; the interval is wider", name, outside_text(interval))});
 }
 
 }  // namespace
+
+std::string outside_text(const CallInterval& interval) {
+  std::string text;
+  for (const study::OutsideTimed& each : interval.outside) {
+    if (!text.empty()) text += ", ";
+    if (!each.value) {
+      text += each.quantity;
+      continue;
+    }
+    text += fmt::format("{} {} (measured: {}", grouped(*each.value), each.quantity, grouped(*each.least));
+    text += *each.most > *each.least ? fmt::format(" to {})", grouped(*each.most)) : ")";
+  }
+  return text;
+}
 
 Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
   const BackwardKernel& about = answer.kernel;
@@ -93,7 +145,7 @@ Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
   kernel["deterministic"] = run_fields(answer.deterministic, answer.ordered);
   kernel["unordered"] = run_fields(answer.not_deterministic, answer.unordered);
   kernel["ratio"] = nullable(answer.ratio);
-  kernel["ratio_interval"] = interval_fields(answer.ratio_interval);
+  kernel["ratio_interval"] = judged_interval(answer.ratio_interval);
   kernel["extrapolated_from_tokens"] = nullable(answer.extrapolated_from_tokens);
   kernel["costs"] = costs_fields(answer);
   kernel["missing"] = answer.missing.empty() ? Json() : Json(answer.missing);
@@ -122,16 +174,16 @@ std::string kernel_schedule_text(const KernelScheduleAnswer& answer) {
                               interval_text(answer.ratio_interval))});
   if (answer.deterministic) {
     rows.push_back(
-        {"waiting", fmt::format("{:.4g} us a worker, of {:.4g} us", answer.deterministic->waiting_us,
-                                answer.deterministic->makespan_us)});
+        {"waiting", fmt::format("{} a worker, of {}", us_text(answer.deterministic->waiting_us),
+                                us_text(answer.deterministic->makespan_us))});
   }
   if (answer.extrapolated_from_tokens) {
     rows.push_back({"extrapolated", fmt::format("from {} and {} tokens, by the number of tasks",
-                                                *answer.extrapolated_from_tokens,
-                                                *answer.extrapolated_from_tokens / 2)});
+                                                grouped(*answer.extrapolated_from_tokens),
+                                                grouped(*answer.extrapolated_from_tokens / 2))});
   }
-  if (answer.not_deterministic && answer.not_deterministic->interval_ms)
-    rows.push_back({"intervals", judged_text(answer)});
+  add_interval_rows("deterministic", answer.deterministic, rows);
+  add_interval_rows("unordered", answer.not_deterministic, rows);
   if (!answer.missing.empty()) rows.push_back({"no times", answer.missing});
   if (answer.costs) {
     const ScheduleCostEvidence& fit = answer.costs->fit;

@@ -9,7 +9,7 @@
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
 
-#include "schedules/judged_times.hpp"
+#include "schedules/kernel_intervals.hpp"
 #include "schedules/whole_costs.hpp"
 
 namespace natten_sim::study {
@@ -17,14 +17,6 @@ namespace {
 
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr std::int64_t kMostHeadDim = 65536;
-
-MaskClass class_of(const ScheduleMask& mask) {
-  if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
-  if (std::holds_alternative<CausalMask>(mask.rule)) return MaskClass::kCausal;
-  if (std::holds_alternative<SlidingWindowMask>(mask.rule)) return MaskClass::kWindow;
-  throw InvalidParameter("mask", mask_text(mask),
-                         "full, causal or a window: the masks that these kernels take");
-}
 
 SequenceWindow window_of(const ScheduleMask& mask) {
   if (std::holds_alternative<CausalMask>(mask.rule)) return {std::nullopt, 0};
@@ -50,7 +42,7 @@ double counted_pairs(const BackwardCall& call, const SequenceWindow& window) {
 
 BackwardCall call_of(const KernelScheduleQuestion& question, const Device& device) {
   BackwardCall call;
-  call.mask = class_of(question.mask);
+  call.mask = kernel_mask_class(question.mask);
   call.batch = question.batch;
   call.heads = question.heads;
   call.heads_kv = question.heads_kv.value_or(question.heads);
@@ -143,11 +135,9 @@ struct SimulatedRun {
   double makespan = 0, lower_bound = 0, waiting = 0;
 };
 
-SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardProblem& problem,
-                          ReductionMode mode) {
+SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardLaunch& launch,
+                          const BackwardProblem& problem, ReductionMode mode) {
   const ScheduleCostSet& set = *answer.costs;
-  const BackwardLaunch& launch =
-      mode == ReductionMode::kDeterministic ? answer.ordered.value() : answer.unordered;
   ScheduleRequest request;
   request.problem = problem;
   request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch);
@@ -160,16 +150,19 @@ SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardProb
           (run.bubble.startup + run.bubble.wait_for_turn) / 1000 / problem.workers};
 }
 
-KernelRunTime timed_run(const KernelScheduleAnswer& answer, const BackwardCall& call, const SimulatedRun& run,
-                        ReductionMode mode, double pairs) {
+/// Of five products, two operations each.
+double flops_of(const BackwardCall& call, double pairs) {
+  return 2 * 5 * pairs * static_cast<double>(call.head_dim * call.heads * call.batch);
+}
+
+KernelRunTime timed_run(const KernelScheduleAnswer& answer, const BackwardKernel& kernel, const BackwardCall& call,
+                        const SimulatedRun& run, ReductionMode mode, double pairs) {
   KernelRunTime time;
   time.makespan_us = run.makespan;
   time.lower_bound_us = run.lower_bound;
   time.waiting_us = run.waiting;
-  time.time_ms = call_us(*answer.costs, answer.kernel, call, mode, time.makespan_us) / 1000;
-  constexpr double kProducts = 5;
-  const double flops = 2 * kProducts * pairs * static_cast<double>(call.head_dim * call.heads * call.batch);
-  time.tflops_per_s = flops / time.time_ms / 1e9;
+  time.time_ms = call_us(*answer.costs, kernel, call, mode, time.makespan_us) / 1000;
+  time.tflops_per_s = flops_of(call, pairs) / time.time_ms / 1e9;
   return time;
 }
 
@@ -263,53 +256,90 @@ void take_launches(const KernelScheduleQuestion& question, const BackwardCall& c
   answer.unordered = *unordered;
 }
 
-void time_runs(const BackwardCall& call, const SequenceWindow& window, KernelScheduleAnswer& answer) {
-  const std::optional<ShorterRuns> shorter = shorter_runs(answer, call, window);
-  const BackwardProblem problem = problem_of(answer, shorter ? shorter->longer : call, window);
-  const BackwardProblem half = shorter ? problem_of(answer, shorter->shorter, window) : BackwardProblem{};
-  if (shorter) answer.extrapolated_from_tokens = shorter->longer.q_tokens;
-  const double pairs = counted_pairs(call, window);
-  const auto time = [&](ReductionMode mode) {
-    SimulatedRun run = simulate_run(answer, problem, mode);
-    if (shorter) {
-      const SimulatedRun less = simulate_run(answer, half, mode);
-      run = {shorter->at_full_length(run.makespan, less.makespan),
-             shorter->at_full_length(run.lower_bound, less.lower_bound),
-             shorter->at_full_length(run.waiting, less.waiting)};
+/// Times the launches of one call.
+class LaunchTimer {
+ public:
+  LaunchTimer(const BackwardCall& call, const SequenceWindow& window, const KernelScheduleAnswer& answer)
+      : call_(call),
+        answer_(answer),
+        shorter_(shorter_runs(answer, call, window)),
+        problem_(problem_of(answer, shorter_ ? shorter_->longer : call, window)),
+        pairs_(counted_pairs(call, window)) {
+    if (shorter_) half_ = problem_of(answer, shorter_->shorter, window);
+  }
+
+  [[nodiscard]] const std::optional<ShorterRuns>& shorter() const { return shorter_; }
+
+  [[nodiscard]] KernelRunTime time(const BackwardKernel& kernel, const BackwardLaunch& launch, ReductionMode mode) const {
+    SimulatedRun run = simulate_run(answer_, launch, problem_, mode);
+    if (shorter_) {
+      const SimulatedRun less = simulate_run(answer_, launch, half_, mode);
+      run = {shorter_->at_full_length(run.makespan, less.makespan),
+             shorter_->at_full_length(run.lower_bound, less.lower_bound),
+             shorter_->at_full_length(run.waiting, less.waiting)};
       run.makespan = std::max(run.makespan, run.lower_bound);
     }
-    return timed_run(answer, call, run, mode, pairs);
-  };
-  answer.not_deterministic = time(ReductionMode::kUnordered);
+    return timed_run(answer_, kernel, call_, run, mode, pairs_);
+  }
+
+  /// The slowest of the kernel's launches in this mode, whatever memory they may take.
+  [[nodiscard]] double slowest_ms(ReductionMode mode) const {
+    double slowest = 0;
+    for (KernelLaunch each : answer_.kernel.launches) {
+      each.memory_limit_bytes.reset();
+      BackwardKernel alone = answer_.kernel;
+      alone.launches = {each};
+      const std::optional<BackwardLaunch> launch = kernel_launch(alone, call_, mode);
+      if (launch) slowest = std::max(slowest, time(alone, *launch, mode).time_ms);
+    }
+    return slowest;
+  }
+
+  /// By the device's peak rates; 0 where they are not known.
+  [[nodiscard]] double floor_ms(const Device& device) const {
+    constexpr double kMsPerS = 1e3, kTensors = 4;  // Q, O, dO and dQ; K, V, dK and dV
+    const double of_q = static_cast<double>(call_.q_tokens) * static_cast<double>(call_.heads);
+    const double of_kv = static_cast<double>(call_.kv_tokens) * static_cast<double>(call_.heads_kv);
+    const double bytes =
+        kTensors * static_cast<double>(call_.batch * call_.head_dim * call_.element_bytes) * (of_q + of_kv);
+    double floor = 0;
+    if (device.dense_bf16_flops_per_s) floor = flops_of(call_, pairs_) / device.dense_bf16_flops_per_s->value;
+    if (device.dram_bytes_per_s) floor = std::max(floor, bytes / device.dram_bytes_per_s->value);
+    return kMsPerS * floor;
+  }
+
+ private:
+  const BackwardCall& call_;
+  const KernelScheduleAnswer& answer_;
+  std::optional<ShorterRuns> shorter_;
+  BackwardProblem problem_, half_;
+  double pairs_;
+};
+
+void time_runs(const KernelScheduleQuestion& question, const Device& device, const BackwardCall& call,
+               KernelScheduleAnswer& answer) {
+  const LaunchTimer timer(call, window_of(question.mask), answer);
+  if (timer.shorter()) answer.extrapolated_from_tokens = timer.shorter()->longer.q_tokens;
+  answer.not_deterministic = timer.time(answer.kernel, answer.unordered, ReductionMode::kUnordered);
+  KernelIntervals intervals(question.mask, call, answer);
+  intervals.add_unordered(timer.floor_ms(device));
   if (!answer.ordered) return;
-  answer.deterministic = time(ReductionMode::kDeterministic);
+  answer.deterministic = timer.time(answer.kernel, *answer.ordered, ReductionMode::kDeterministic);
   if (answer.deterministic->time_ms > 0)
     answer.ratio = answer.not_deterministic->time_ms / answer.deterministic->time_ms;
-}
-
-std::optional<JudgedInterval> interval_around(double value, const std::optional<NearbyError>& error) {
-  if (!error) return std::nullopt;
-  return JudgedInterval{value / error->factor, value * error->factor, error->points};
-}
-
-/// How sure the times are: by judged times of calls near this one.
-void judge_runs(const KernelScheduleQuestion& question, const BackwardCall& call, KernelScheduleAnswer& answer) {
-  const std::vector<JudgedTime>& judged = answer.costs->judged;
-  JudgedTime near;
-  near.mask = mask_text(question.mask);
-  near.tokens = call.kv_tokens;
-  near.heads = call.heads * call.batch;
-  near.heads_per_kv_head = call.heads / call.heads_kv;
-  KernelRunTime& unordered = *answer.not_deterministic;
-  unordered.interval_ms = interval_around(unordered.time_ms, nearby_error(judged, near));
-  if (!answer.ordered) return;
-  near.algorithm = answer.ordered->algorithm;
-  KernelRunTime& ordered = *answer.deterministic;
-  ordered.interval_ms = interval_around(ordered.time_ms, nearby_error(judged, near));
-  if (answer.ratio) answer.ratio_interval = interval_around(*answer.ratio, nearby_ratio_error(judged, near));
+  intervals.add_ordered(timer.floor_ms(device), [&] { return timer.slowest_ms(ReductionMode::kDeterministic); });
 }
 
 }  // namespace
+
+MaskClass kernel_mask_class(const ScheduleMask& mask) {
+  if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
+  if (std::holds_alternative<CausalMask>(mask.rule)) return MaskClass::kCausal;
+  if (std::holds_alternative<SlidingWindowMask>(mask.rule)) return MaskClass::kWindow;
+  throw InvalidParameter("mask", mask_text(mask),
+                         "full, causal or a window: the masks that these kernels take. Without " + mention("kernel") +
+                             " any mask runs, with sizes and, for microseconds, " + mention("costs"));
+}
 
 KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, const Context& given) {
   const WithKernels kernels(given, question.kernel);
@@ -339,8 +369,7 @@ KernelScheduleAnswer kernel_schedule(const KernelScheduleQuestion& question, con
     return answer;
   }
   answer.costs = *costs;
-  time_runs(call, window_of(question.mask), answer);
-  judge_runs(question, call, answer);
+  time_runs(question, device, call, answer);
   return answer;
 }
 

@@ -135,6 +135,7 @@ TEST_CASE("a message stays short, and is cut between characters, however long wh
 
 TEST_CASE("a folder of pages that cannot be looked at is refused by its name") {
   check_refused("classroom --out pages --pages " + std::string(300, 'a'), {"pages", "build_web.sh"});
+  check_refused("classroom --out pages", {"classroom needs --pages DIR", "no pages came with this program"});
 }
 
 TEST_CASE("lists that measured cells alone fill have them, or are refused, in every format") {

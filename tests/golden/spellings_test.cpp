@@ -68,7 +68,8 @@ TEST_CASE("one word has one meaning in every subcommand that has it") {
       {"search -i 64 -w 16 -d 128 --top 1", "search -i 64 -w 16 --dim 128 --top 1"},
       {"reuse -i 4096 -d 128", "reuse -i 4096 --dim 128"},
       {"schedule -i 4096 --device h200 -d 64 --algorithm spt",
-       "schedule -i 4096 --device h200 --dim 64 --algorithm spt"},
+       "schedule --input 4096 --device h200 --head-dim 64 --algorithm spt"},
+      {"mask --mask causal -i 4096", "mask --mask causal --input 4096"},
       {"advise -i 64 64 -d 128 --device h200", "advise -i 64 64 --dim 128 --device H200"},
       {"advise --preset wan --device h200", "advise --preset wan2-1-14b-720p --device h200"},
       {"search --preset WAN -w 6 8 8 --top 1", "search --preset wan2-1-14b-720p -w 6 8 8 --top 1"},
@@ -84,6 +85,9 @@ TEST_CASE("one word has one meaning in every subcommand that has it") {
   CHECK(json_of_request(
             R"({"command": "schedule", "options": {"q_tiles": 6, "causal": true, "algorithm": "spt"}})") ==
         result_of("schedule --q-tiles 6 --mask causal --algorithm spt --no-conclusion"));
+  CHECK(json_of_request(R"({"command": "schedule", "options": {"kernel": "fa4", "device": "h200", "input": 512, )"
+                        R"("head_dim": 64, "heads": 4}})") ==
+        result_of("schedule --kernel fa4 --device h200 -i 512 -d 64 -n 4 --no-conclusion"));
 }
 
 TEST_CASE("names of the catalog are read in any case, and by their beginning") {

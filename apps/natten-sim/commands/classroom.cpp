@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
 #include <natten_sim/report/json.hpp>
@@ -35,10 +36,9 @@ fs::path pages_of(const ClassroomFlags& flags) {
   const fs::path folder = flags.pages ? fs::path(*flags.pages) : installed_pages();
   std::error_code unreadable;
   if (fs::exists(folder / kFirstPage, unreadable)) return folder;
-  throw InvalidParameter(
-      "pages", flags.pages ? *flags.pages : "none",
-      flags.pages ? "a folder that scripts/build_web.sh has written"
-                  : "the folder that scripts/build_web.sh has written: none came with this program");
+  if (!flags.pages)
+    throw Missing("classroom", mention("pages") + " DIR, a folder that scripts/build_web.sh has written: no pages came with this program");
+  throw InvalidParameter("pages", *flags.pages, "a folder that scripts/build_web.sh has written");
 }
 
 /// The names of the files, sorted. @throws InvalidParameter when the folder cannot be written.

@@ -126,6 +126,7 @@ std::optional<BackwardLaunch> kernel_launch(const BackwardKernel& kernel, const 
   BackwardLaunch launch{.algorithm = rule->algorithm,
                         .dispatch = rule->dispatch,
                         .walk = rule->walk,
+                        .memory = rule->memory,
                         .dq_order = rule->dq_order,
                         .workspace_bytes = workspace_bytes(kernel, *rule, call)};
   if (rule->heads_per_section) launch.sections.heads_per_section = *rule->heads_per_section;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 
 namespace natten_sim::study {
@@ -19,12 +20,14 @@ struct JudgedError {
 
 std::string mask_family(const std::string& mask) { return mask.substr(0, mask.find(':')); }
 
-/// In doublings of the length. Another mask is as far as a length four times as long.
+// In doublings of the length: another mask is as far as a length four times as long.
+constexpr double kOtherMask = 2, kOtherOrder = 1, kOtherGroup = 2, kHeads = .5;
+
+double doublings(std::int64_t a, std::int64_t b) {
+  return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
+}
+
 double distance(const JudgedTime& one, const JudgedTime& other) {
-  constexpr double kOtherMask = 2, kOtherOrder = 1, kOtherGroup = 2, kHeads = .5;
-  const auto doublings = [](std::int64_t a, std::int64_t b) {
-    return std::abs(std::log2(static_cast<double>(a) / static_cast<double>(b)));
-  };
   double sum = doublings(one.tokens, other.tokens) + kHeads * doublings(one.heads, other.heads);
   if (mask_family(one.mask) != mask_family(other.mask)) sum += kOtherMask;
   if (one.algorithm != other.algorithm) sum += kOtherOrder;
@@ -51,12 +54,16 @@ bool same_call(const JudgedTime& one, const JudgedTime& other) {
          one.heads_per_kv_head == other.heads_per_kv_head;
 }
 
+bool same_mode(const JudgedTime& one, const JudgedTime& other) {
+  return one.algorithm.empty() == other.algorithm.empty();
+}
+
 }  // namespace
 
 std::optional<NearbyError> nearby_error(const std::vector<JudgedTime>& judged, const JudgedTime& call) {
   std::vector<JudgedError> errors;
   for (const JudgedTime& each : judged) {
-    if (each.algorithm.empty() == call.algorithm.empty())
+    if (same_mode(each, call))
       errors.push_back({distance(each, call), std::abs(std::log(each.measured_ms / each.predicted_ms))});
   }
   return error_of_nearest(std::move(errors));
@@ -74,6 +81,42 @@ std::optional<NearbyError> nearby_ratio_error(const std::vector<JudgedTime>& jud
     }
   }
   return error_of_nearest(std::move(errors));
+}
+
+std::optional<NearbyError> left_out_error(const std::vector<JudgedTime>& left_out) {
+  if (left_out.size() < kLeast) return std::nullopt;
+  NearbyError error{.factor = 1, .points = static_cast<std::int64_t>(left_out.size())};
+  for (const JudgedTime& each : left_out)
+    error.factor = std::max(error.factor, std::exp(std::abs(std::log(each.measured_ms / each.predicted_ms))));
+  return error;
+}
+
+bool has_mode(const std::vector<JudgedTime>& timed, const JudgedTime& call) {
+  return std::any_of(timed.begin(), timed.end(), [&](const JudgedTime& each) { return same_mode(each, call); });
+}
+
+Outside outside_of(const std::vector<JudgedTime>& timed, const JudgedTime& call) {
+  std::vector<JudgedTime> of_mode;
+  std::copy_if(timed.begin(), timed.end(), std::back_inserter(of_mode),
+               [&](const JudgedTime& each) { return same_mode(each, call); });
+  Outside outside;
+  const auto add = [&](const char* quantity, std::int64_t JudgedTime::*size, double each_doubling) {
+    const auto [least, most] = std::minmax_element(
+        of_mode.begin(), of_mode.end(), [&](const JudgedTime& a, const JudgedTime& b) { return a.*size < b.*size; });
+    const std::int64_t value = call.*size, nearest = std::clamp(value, (*least).*size, (*most).*size);
+    if (nearest == value) return;
+    outside.doublings += each_doubling > 0 ? each_doubling * doublings(value, nearest) : kOtherGroup;
+    outside.of.push_back({quantity, value, (*least).*size, (*most).*size});
+  };
+  add("tokens", &JudgedTime::tokens, 1);
+  add("heads of all batches", &JudgedTime::heads, kHeads);
+  add("heads per KV head", &JudgedTime::heads_per_kv_head, 0);
+  const std::string mask = mask_family(call.mask);
+  if (std::none_of(of_mode.begin(), of_mode.end(), [&](const JudgedTime& each) { return mask_family(each.mask) == mask; })) {
+    outside.doublings += kOtherMask;
+    outside.of.push_back({mask + " masks", {}, {}, {}});
+  }
+  return outside;
 }
 
 }  // namespace natten_sim::study

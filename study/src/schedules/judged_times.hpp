@@ -5,8 +5,15 @@
 #include <vector>
 
 #include <natten_sim/core/schedule_costs.hpp>
+#include <natten_sim/study/kernel_schedule.hpp>
 
 namespace natten_sim::study {
+
+/// How far a call lies outside of what was timed, as near calls are told from far ones: in doublings of the length.
+struct Outside {
+  double doublings = 0;
+  std::vector<OutsideTimed> of;
+};
 
 /// Of the judged times nearest to a call, 9 of 10 lie within this factor of what was predicted.
 struct NearbyError {
@@ -23,5 +30,14 @@ struct NearbyError {
 /// modes. O(n^2).
 [[nodiscard]] std::optional<NearbyError> nearby_ratio_error(const std::vector<JudgedTime>& judged,
                                                             const JudgedTime& ordered);
+
+/// The same of times that were left out of a fit: the largest error of both modes. None: fewer than 9.
+[[nodiscard]] std::optional<NearbyError> left_out_error(const std::vector<JudgedTime>& left_out);
+
+/// Whether a call of this reduction mode is among them.
+[[nodiscard]] bool has_mode(const std::vector<JudgedTime>& timed, const JudgedTime& call);
+
+/// What of a call lies outside of the calls of its mode that were timed. Requires has_mode().
+[[nodiscard]] Outside outside_of(const std::vector<JudgedTime>& timed, const JudgedTime& call);
 
 }  // namespace natten_sim::study

@@ -145,6 +145,7 @@ ScheduleParts parts_of(ScheduleParts asked, const ScheduleAnswer& answer) {
 KernelScheduleQuestion kernel_question_of(const ScheduleParts& parts) {
   KernelScheduleQuestion question;
   question.kernel = parts.kernel.value();
+  (void)kernel_mask_class(parts.question.mask);  // before the sizes that another mask would not need
   if (!parts.device) throw InvalidParameter(mention("device"), "missing", "the device that runs the kernel");
   question.device = *parts.device;
   if (!parts.seqlen_q) throw InvalidParameter(mention("seqlen-q"), "missing", "the tokens of the queries");

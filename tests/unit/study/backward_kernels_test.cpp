@@ -7,6 +7,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/study/kernel_schedule.hpp>
+#include <natten_sim/study/schedule_parts.hpp>
 
 #include "catch.hpp"
 
@@ -156,6 +157,21 @@ TEST_CASE("a release that there is not is refused with those that there are") {
   }
 }
 
+TEST_CASE("a mask that no kernel takes is refused before the sizes that are missing") {
+  study::ScheduleParts parts;
+  parts.kernel = "fa4";
+  parts.device = "h200";
+  parts.question.mask = {VarlenMask{.sequences = {{1024, 1024}, {512, 512}}}};
+  try {
+    (void)study::kernel_question_of(parts);
+    FAIL("a mask of several sequences was taken");
+  } catch (const InvalidParameter& error) {
+    CHECK(error.parameter() == "mask");
+    CHECK(error.accepted().starts_with("full, causal or a window"));
+    CHECK(error.accepted().find("any mask runs") != std::string::npos);
+  }
+}
+
 TEST_CASE("element types and head dims that a kernel does not have are refused with those it has") {
   for (const Dtype dtype : {Dtype::kE4m3, Dtype::kFp32}) {
     study::KernelScheduleQuestion question = question_of("fa4", "h200");
@@ -167,18 +183,29 @@ TEST_CASE("element types and head dims that a kernel does not have are refused w
   CHECK(accepted_of(question) == "dim: 1 to 128: the head dims of fa4@4.0.0b36 on sm100, sm103, sm110");
   question = question_of("natten", "h200");
   question.head_dim = 96;
-  CHECK(accepted_of(question) == "dim: 32, 64, 128: the head dims of natten@0.21.6 on sm90");
+  CHECK(accepted_of(question) == "dim: 32, 64, 128: the head dims of natten@0.21.7 on sm90");
   question.head_dim = 64;
   question.mask = {CausalMask{}};
-  CHECK(accepted_of(question) == "mask: full: the mask of natten@0.21.6");
+  CHECK(accepted_of(question) == "mask: full: the mask of natten@0.21.7");
 }
 
-TEST_CASE("NATTEN's kernels have no deterministic launch, nor FlashAttention-3 at head dim 256") {
+TEST_CASE("NATTEN has releases 0.21.7 and 0.21.6, the newer by itself") {
   for (const char* device : {"h200", "b200"}) {
-    const study::KernelScheduleAnswer answer =
-        study::kernel_schedule(question_of("natten", device), study::default_context());
-    CHECK_FALSE(answer.ordered);
-    CHECK(answer.unordered.algorithm == "unordered");
+    CHECK(kernel_on("natten", device).release == "0.21.7");
+    CHECK(kernel_on("natten@0.21.7", device).release == "0.21.7");
+    CHECK(kernel_on("natten@0.21.6", device).release == "0.21.6");
+  }
+}
+
+TEST_CASE("hopper-fmha has no deterministic launch, nor FlashAttention-3 at head dim 256, and blackwell-fmha takes turns") {
+  for (const char* release : {"natten@0.21.7", "natten@0.21.6"}) {
+    CHECK_FALSE(study::kernel_schedule(question_of(release, "h200"), study::default_context()).ordered);
+    // compute_expected_turn() of NATTEN's blackwell kernel: the number of the KV tile, without a mask.
+    const study::KernelScheduleAnswer blackwell =
+        study::kernel_schedule(question_of(release, "b200"), study::default_context());
+    REQUIRE(blackwell.ordered);
+    CHECK(blackwell.ordered->algorithm == "ascending");
+    CHECK(blackwell.unordered.algorithm == "unordered");
   }
   study::KernelScheduleQuestion question = question_of("fa3", "h100");
   question.head_dim = 192;
@@ -233,7 +260,7 @@ TEST_CASE("kernels launch in the order of their sources") {
   // FlashAttention-2: ceil(132 SMs / 16 heads) = 9 CTAs a head.
   const BackwardLaunch split = launch("fa2", MaskClass::kCausal, Mode::kDeterministic);
   CHECK(split.algorithm == "fa2-split");
-  CHECK(split.launch_order == "9 CTAs per head, each with every 9th KV tile");
+  CHECK(split.launch_order == "9 CTAs per head; each takes one KV tile in 9");
   CHECK(launch("fa2", MaskClass::kCausal, Mode::kUnordered).algorithm == "unordered");
 }
 

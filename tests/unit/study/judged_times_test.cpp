@@ -129,7 +129,7 @@ study::KernelScheduleAnswer fa4(std::int64_t tokens, std::int32_t batch, Schedul
   return study::kernel_schedule(question, study::default_context());
 }
 
-bool holds(const std::optional<study::JudgedInterval>& interval, double value) {
+bool holds(const std::optional<study::CallInterval>& interval, double value) {
   return interval && interval->low <= value && value <= interval->high;
 }
 
@@ -147,17 +147,40 @@ TEST_CASE("FlashAttention-4's intervals hold what was measured where 3.5% did no
 }
 
 TEST_CASE("costs that no time was judged for give no interval") {
+  study::Context context = study::default_context();
+  ScheduleCostSet own = context.catalog.schedule_cost_set("fa4-h200-d128");
+  own.name = "own";
+  own.judged.clear();
+  context.catalog.schedule_costs.push_back(own);
   study::KernelScheduleQuestion question;
-  question.kernel = "fa3";
-  question.device = "h100";
-  question.q_tokens = 1024;
-  question.heads = 48;
-  question.batch = 4;
-  question.mask = ScheduleMask{CausalMask{}};
-  const study::KernelScheduleAnswer answer = study::kernel_schedule(question, study::default_context());
+  question.kernel = "fa4";
+  question.device = "h200";
+  question.q_tokens = 512;
+  question.costs = "own";
+  const study::KernelScheduleAnswer answer = study::kernel_schedule(question, context);
   REQUIRE(answer.deterministic);
   CHECK_FALSE(answer.deterministic->interval_ms);
   CHECK_FALSE(answer.ratio_interval);
+}
+
+TEST_CASE("a call lies outside by the doublings of its length, half of those of its heads, and two for its mask") {
+  const std::vector<JudgedTime> times = {judged("full", "", 512, 1), judged("causal", "", 4096, 1),
+                                         judged("window:8,0", "spt", 65536, 1)};
+  CHECK(study::outside_of(times, judged("causal", "", 2048, 0)).doublings == 0);
+  CHECK(study::outside_of(times, judged("causal", "", 16384, 0)).doublings == 2);
+  CHECK(study::outside_of(times, judged("full", "", 256, 0)).doublings == 1);
+  JudgedTime other = judged("window:512,0", "", 8192, 0);
+  other.heads = 64;
+  other.heads_per_kv_head = 4;
+  const study::Outside outside = study::outside_of(times, other);
+  CHECK(outside.doublings == 1 + .5 * 2 + 2 + 2);
+  REQUIRE(outside.of.size() == 4);
+  CHECK(outside.of[0].quantity == "tokens");
+  CHECK(*outside.of[0].value == 8192);
+  CHECK(*outside.of[0].least == 512);
+  CHECK(*outside.of[0].most == 4096);
+  CHECK(outside.of[3].quantity == "window masks");
+  CHECK_FALSE(outside.of[3].value);
 }
 
 }  // namespace judged_times_test

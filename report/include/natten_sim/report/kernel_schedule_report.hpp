@@ -12,6 +12,9 @@ namespace natten_sim::report {
 /// the kernel has no costs, and `missing` says why. See docs/schedule-times.md.
 [[nodiscard]] Json kernel_schedule_result(const study::KernelScheduleAnswer& answer);
 
+/// "10,000,000 tokens (measured: 512 to 65,536), window masks"; empty: nothing lies outside.
+[[nodiscard]] std::string outside_text(const study::CallInterval& interval);
+
 /// One row.
 [[nodiscard]] Rows kernel_schedule_rows(const study::KernelScheduleAnswer& answer);
 

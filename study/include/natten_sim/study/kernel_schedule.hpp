@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/dtype.hpp>
+#include <natten_sim/core/names.hpp>
 #include <natten_sim/core/schedule_costs.hpp>
 #include <natten_sim/core/schedule_mask.hpp>
 #include <natten_sim/search/schedules/backward_kernel.hpp>
@@ -36,15 +38,46 @@ struct KernelScheduleQuestion {
   std::optional<std::string> costs;  ///< name of a cost set; none: the kernel's own on this device
 };
 
-/// Where 9 of 10 measured values lie, by the nearest calls that were predicted before they were measured.
-struct JudgedInterval {
+/// What an interval rests on. kJudged: the errors of the nearest calls that were predicted before they were measured;
+/// 9 of 10 lie in it. kLeftOut: the largest error of fitted times, each predicted from the others. kPhysical: nobody
+/// timed such a launch; from the device's peak rates to the slowest launch of the kernel, and as far beyond as its
+/// unordered times may be.
+enum class IntervalBasis { kJudged, kLeftOut, kPhysical };
+
+}  // namespace natten_sim::study
+
+namespace natten_sim {
+
+template <>
+struct NamesOf<study::IntervalBasis> {
+  static constexpr const char* kConcept = "basis";
+  static constexpr Name<study::IntervalBasis> kTable[] = {{study::IntervalBasis::kJudged, "judged"},
+                                                          {study::IntervalBasis::kLeftOut, "left-out"},
+                                                          {study::IntervalBasis::kPhysical, "physical"}};
+};
+
+}  // namespace natten_sim
+
+namespace natten_sim::study {
+
+/// Something of a call that no timed call had: more or fewer tokens, or masks of another kind (no numbers).
+struct OutsideTimed {
+  std::string quantity;
+  std::optional<std::int64_t> value, least, most;  ///< of the call, and of those that were timed
+};
+
+struct CallInterval {
   double low = 0, high = 0;
-  std::int64_t points = 0;  ///< those calls: 20 or a few more; 9 to 19 where there are no more
+  std::int64_t points = 0;  ///< calls that it rests on: 20 or a few more; 9 to 19 where there are no more
+  IntervalBasis basis = IntervalBasis::kJudged;
+  /// Then the interval is wider: the error counts once more for each doubling of the length beyond them, and
+  /// twice more for another mask.
+  std::vector<OutsideTimed> outside;
 };
 
 struct KernelRunTime {
   double time_ms = 0;  ///< the whole call, with the kernels before and after the main one
-  std::optional<JudgedInterval> interval_ms;  ///< none: fewer than 9 times were judged
+  std::optional<CallInterval> interval_ms;  ///< none: nobody judged times of these costs, or fewer than 9
   /// Five products of the pairs that attend; of a causal mask half of all pairs, as benchmarks count.
   double tflops_per_s = 0;
   double makespan_us = 0;  ///< of the main kernel
@@ -69,8 +102,11 @@ struct KernelScheduleAnswer {
   std::optional<std::int64_t> extrapolated_from_tokens;
   /// Throughput when deterministic over throughput when not.
   std::optional<double> ratio;
-  std::optional<JudgedInterval> ratio_interval;  ///< none: fewer than 9 were judged
+  std::optional<CallInterval> ratio_interval;  ///< none: one of the two times has none
 };
+
+/// @throws InvalidParameter for masks that are neither full, causal nor a window.
+[[nodiscard]] MaskClass kernel_mask_class(const ScheduleMask& mask);
 
 /// Simulates both runs. @throws UnknownName for a kernel, release, device or cost set; InvalidParameter for
 /// sizes out of range, masks that are neither full, causal nor a window, architectures, head dims and element

@@ -96,7 +96,10 @@ void describe(Members& members, const MaskQuestion& question) {
       {.value = "MASK",
        .help = kGivenMaskHelp});
   members.add("seqlen_q", &Q::q_tokens,
-              {.flags = "-i,--seqlen-q", .help = "Tokens of the queries [the mask's]", .range = kTokens});
+              {.flags = "-i,--seqlen-q",
+               .help = "Tokens of the queries [the mask's]",
+               .range = kTokens,
+               .spellings = {{.flag = "--input"}}});
   members.add("seqlen_k", &Q::kv_tokens,
               {.help = "Tokens of the keys [as many as queries]", .range = kTokens});
   members.add("q_tile", &Q::q_tile,

@@ -109,7 +109,8 @@ void describe_sizes(Members& members) {
               {.flags = "-i,--seqlen-q",
                .help = "Tokens of the queries, instead of {q_tiles}",
                .range = kTokens,
-               .echo = Echo::kWhenSet});
+               .echo = Echo::kWhenSet,
+               .spellings = {{.flag = "--input"}}});
   add("seqlen_k", &P::seqlen_k, "Tokens of the keys [as many as queries]", kTokens);
   add("q_tile", &P::q_tile, "Tokens per Q tile " + default_text(TokenSizes{}.q_tile), kTokens);
   add("kv_tile", &P::kv_tile, "Tokens per KV tile " + default_text(TokenSizes{}.kv_tile), kTokens);
@@ -266,7 +267,8 @@ void describe_memory(Members& members) {
               {.flags = "-d,--dim",
                .help = "Head dim, of {kernel}, of the memory that a schedule takes and of what the L2 of "
                        "{device} holds [default]",
-               .range = {1, 65536}});
+               .range = {1, 65536},
+               .spellings = {{.flag = "--head-dim"}}});
   members.add("dtype", in_question(&ScheduleQuestion::dtype),
               {.value = "TYPE", .help = "Element type, likewise [default]"});
 }

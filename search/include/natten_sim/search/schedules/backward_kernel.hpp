@@ -28,6 +28,7 @@ struct BackwardLaunch {
   std::string algorithm;
   Dispatch dispatch = Dispatch::kDynamic;
   TileWalk walk = TileWalk::kInOrder;
+  KernelMemory memory = KernelMemory::kOneDq;
   HeadSections sections;                        ///< of no head: as the algorithm has it
   std::optional<std::int32_t> heads_in_flight;  ///< of a search
   std::string launch_order;                     ///< in words
