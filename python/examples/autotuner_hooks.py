@@ -37,8 +37,8 @@ def main() -> None:
     def ask(config: Any) -> dict[str, Any]:
         return question(config, {"tokens": 16384, "heads": 16})
 
-    seeds = natten_sim.helion.autotune_seed_configs(configs, ask, top=2)
-    keep = natten_sim.helion.autotune_config_filter(ask, best=seeds[0], within=1.2)
+    seeds = natten_sim.helion.autotune_seed_configs(configs, ask, top=2, device="h200")
+    keep = natten_sim.helion.autotune_config_filter(ask, best=seeds[0], within=1.2, device="h200")
     print(sum(keep(config) is not None for config in configs), "of", len(configs), "within 1.2 of the best")
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from natten_sim import _core
-from natten_sim._error import Error
+from natten_sim._error import Error, require_torch
 
 
 _BUSY_CYCLES = 2_000_000  # a millisecond: longer than any launch takes the host
@@ -123,11 +123,13 @@ def check(q: Any, k: Any, v: Any, window: Any = None, *, stride: Any = 1, dilati
 
     Raises:
         HardwareAbsent: No sm_90 GPU, or no library.
+        ModuleNotFoundError: PyTorch is not installed.
         Error: The kernels do not take such tensors.
 
     Source:
         docs/ops.md.
     """
+    require_torch("natten_sim.check()")
     import torch
 
     from natten_sim import ops

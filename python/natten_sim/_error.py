@@ -34,3 +34,13 @@ class Error(ValueError):
 
     def __str__(self) -> str:
         return str(self.args[0])
+
+
+def require_torch(what: str) -> None:
+    """Raises ModuleNotFoundError with what to install, where PyTorch is missing."""
+    try:
+        import torch  # noqa: F401
+    except ModuleNotFoundError as missing:
+        if missing.name != "torch":
+            raise
+        raise ModuleNotFoundError(f"{what} needs torch: pip install natten-sim[ops]", name="torch") from None

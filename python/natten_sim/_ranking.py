@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from natten_sim import _core
+from natten_sim._check import device_name
 from natten_sim._error import Error
 
 Config = TypeVar("Config")
@@ -15,6 +16,24 @@ Config = TypeVar("Config")
 Question = Callable[..., dict[str, Any]]
 
 _BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "e4m3": 1, "e5m2": 1}
+
+
+def device_here() -> str:
+    """The device of the catalog that PyTorch would run on.
+
+    Raises:
+        Error: There is no GPU, or the catalog does not have it.
+    """
+    try:
+        import torch
+
+        name = torch.cuda.get_device_name() if torch.cuda.is_available() else ""
+    except ImportError:
+        name = ""
+    if name:
+        return device_name(name)
+    accepted = "a device by name, see devices(): there is no GPU here to take it from"
+    raise Error(f"device: not given; accepted: {accepted}", "device", "not given", accepted)
 
 
 @functools.lru_cache
@@ -46,7 +65,7 @@ def require_workers(ctas_per_sm: int) -> None:
         raise Error(f"ctas_per_sm: {ctas_per_sm} is not valid; accepted: {accepted}", "ctas_per_sm", str(ctas_per_sm), accepted, "1")
 
 
-def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> float:
+def floor_ms(keywords: dict[str, Any], device: str | None, ctas_per_sm: int = 1) -> float:
     """The least time of a forward kernel with these tiles, by the device's rates.
 
     A pair of tiles takes as long as its two products, or as its K and V tiles take from the L2, whichever is longer;
@@ -56,7 +75,7 @@ def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> flo
     Raises:
         Error: The configuration makes no sense.
     """
-    flops_per_s, bytes_per_s, sms = rates(device)
+    flops_per_s, bytes_per_s, sms = rates(device or device_here())
     require_workers(ctas_per_sm)
     answer = _core.count(**keywords)
     asked = answer.input
@@ -71,8 +90,10 @@ def floor_ms(keywords: dict[str, Any], device: str, ctas_per_sm: int = 1) -> flo
     return float(1e3 * pair_of_tiles_s * max(answer.max_tiles_per_q_tile, tiles / workers))
 
 
-def ranked(configs: Iterable[Config], ask: Callable[[Config], dict[str, Any]], device: str, ctas: int) -> list[Config]:
+def ranked(configs: Iterable[Config], ask: Callable[[Config], dict[str, Any]], device: str | None,
+           ctas: int) -> list[Config]:
     """The fastest first; those that make no sense are left out. Ties keep their order."""
+    device = device or device_here()
     rates(device)  # an unknown device is the caller's mistake, not a configuration's
     require_workers(ctas)
     floors: list[tuple[float, int, Config]] = []

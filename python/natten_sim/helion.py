@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from natten_sim._error import Error
-from natten_sim._ranking import floor_ms, ranked
+from natten_sim._ranking import device_here, floor_ms, ranked
 
 
 def autotune_seed_configs(
-    candidates: Iterable[Any], question: Callable[[Any], dict[str, Any]], *, top: int = 4, device: str = "h200",
+    candidates: Iterable[Any], question: Callable[[Any], dict[str, Any]], *, top: int = 4, device: str | None = None,
     ctas_per_sm: int = 1,
 ) -> list[Any]:
     """The `top` of `candidates` with the least floors, the fastest first.
@@ -27,14 +27,14 @@ def autotune_seed_configs(
         candidates: helion.Config objects, or whatever `question` understands.
         question: Returns keywords of count() for a candidate.
         top: How many, 1 or more.
-        device: Whose rates are used, see devices(): an H200 unless another is named.
+        device: Whose rates are used, see devices() [the GPU that PyTorch would run on].
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:
         Some of the candidates as they are; those that make no sense are left out.
 
     Raises:
-        Error: The device is not in the catalog.
+        Error: The device is not in the catalog, or is not named where there is no GPU.
 
     Source:
         The floor of natten_sim.triton.early_config_prune().
@@ -43,7 +43,7 @@ def autotune_seed_configs(
 
 
 def autotune_config_filter(
-    question: Callable[[Any], dict[str, Any]], *, best: Any, within: float = 2.0, device: str = "h200",
+    question: Callable[[Any], dict[str, Any]], *, best: Any, within: float = 2.0, device: str | None = None,
     ctas_per_sm: int = 1,
 ) -> Callable[[Any], Any]:
     """A filter that drops configurations whose floor is more than `within` times that of `best`.
@@ -52,25 +52,26 @@ def autotune_config_filter(
         question: Returns keywords of count() for a configuration.
         best: The configuration to compare with.
         within: How many times its floor is still kept, 1 or more.
-        device: Whose rates are used, see devices(): an H200 unless another is named.
+        device: Whose rates are used, see devices() [the GPU that PyTorch would run on].
         ctas_per_sm: Workgroups resident on an SM, 1 or more.
 
     Returns:
         A function that returns the configuration, or None to drop it; what makes no sense is dropped.
 
     Raises:
-        Error: The device is not in the catalog, `within` is below 1, or `best` makes no sense.
+        Error: The device is not in the catalog, or is not named where there is no GPU; `within` is below 1, or `best` makes no sense.
 
     Source:
         The floor of natten_sim.triton.early_config_prune().
     """
     if within < 1:
         raise Error(f"within: {within} is not valid; accepted: 1 or more", "within", str(within), "1 or more", "2")
-    limit = within * floor_ms(question(best), device, ctas_per_sm)
+    whose = device or device_here()
+    limit = within * floor_ms(question(best), whose, ctas_per_sm)
 
     def keep(config: Any) -> Any:
         try:
-            return config if floor_ms(question(config), device, ctas_per_sm) <= limit else None
+            return config if floor_ms(question(config), whose, ctas_per_sm) <= limit else None
         except Error:
             return None
 

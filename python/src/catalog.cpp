@@ -103,7 +103,9 @@ Interruptible interruptible(const study::Context& context, nb::object callback) 
 std::size_t picture_number(const std::vector<std::string>& names, const std::optional<std::string>& name,
                            const char* type) {
   if (names.empty())
-    throw InvalidParameter("picture", type, "an answer that has a picture: of schedule() one algorithm, as best");
+    throw InvalidParameter("picture", type,
+                           "an answer that has a picture: of schedule() one algorithm, as best, or a kernel with "
+                           "deterministic times");
   if (!name) return 0;
   const auto place = std::find(names.begin(), names.end(), *name);
   if (place == names.end()) throw UnknownName("picture", *name, closest_name(*name, names), joined(names));

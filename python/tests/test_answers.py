@@ -255,14 +255,46 @@ def test_a_kernels_schedule_has_milliseconds_and_draws_its_deterministic_run() -
     flops = 5 * 2 * 16 * 128 * 8192**2 / 2
     assert ordered.tflops == pytest.approx(flops / ordered.time_ms / 1e9, rel=1e-12)
     assert unordered.time_ms < ordered.time_ms and answer.kernel.ratio == pytest.approx(unordered.time_ms / ordered.time_ms)
-    for ask in (answer.svg, answer.table, answer.header, answer.binary):
+    for ask in (answer.table, answer.header, answer.binary):
         with pytest.raises(natten_sim.Error, match="one algorithm"):
             ask()
-    assert answer._repr_svg_() is None  # type: ignore[attr-defined]
+    assert answer._repr_svg_() == answer.svg() == answer.gantt()  # type: ignore[attr-defined]
     small = natten_sim.schedule(kernel="fa4@4.0.0b36", device="h200", seqlen_q=1024, mask="causal")
     assert small.gantt().startswith("<svg ") and "traceEvents" in small.trace()
     with pytest.raises(natten_sim.Error, match="sm90"):
         natten_sim.schedule(kernel="fa3", device="b200", seqlen_q=1024)
+
+
+def test_a_schedules_repr_is_its_headline() -> None:
+    kernel = natten_sim.schedule(kernel="fa4", device="h200", seqlen_q=1024, mask="causal")
+    assert "fa4, spt" in kernel.svg()
+    assert repr(kernel).startswith("Schedule(kernel.name='fa4', kernel.deterministic.time_ms=")
+    every = natten_sim.schedule(q_tiles=8, heads=2, mask="causal")
+    ordered = [each.makespan for each in every.algorithms if each.ordered and each.makespan is not None]
+    assert min(ordered) < max(ordered)
+    assert f"makespan={min(ordered):.6g}, " in repr(every) and repr(every).startswith("Schedule(algorithm=")
+    assert repr(natten_sim.mask(mask="causal", seqlen_q=4096, device="h200")).startswith("Mask(time_ms.total=0.0")
+    untimed = natten_sim.schedule(kernel="natten", device="h200", seqlen_q=1024)
+    with pytest.raises(natten_sim.Error, match="a kernel with deterministic times"):
+        untimed.svg()
+
+
+def test_schedule_and_mask_take_counts_names() -> None:
+    keywords: dict[str, Any] = {"kernel": "fa4", "device": "h200", "heads": 4}
+    assert (natten_sim.schedule(input=512, head_dim=64, **keywords).result  # type: ignore[call-arg]
+            == natten_sim.schedule(seqlen_q=512, dim=64, **keywords).result)
+    assert (natten_sim.mask(mask="causal", input=4096).result  # type: ignore[call-arg]
+            == natten_sim.mask(mask="causal", seqlen_q=4096).result)
+
+
+def test_time_takes_the_kernel_that_natten_runs() -> None:
+    keywords: dict[str, Any] = {"device": "h100", "input": (30, 48, 80), "window": (18, 24, 24), "stride": (16, 8, 8),
+                                "heads": 24, "head_dim": 128}
+    own = natten_sim.time(**keywords)
+    assert own.input.kernel == "hopper-fna"
+    assert own.time_ms == natten_sim.count(**keywords).time_ms
+    assert natten_sim.time(**{**keywords, "device": "a100"}).input.kernel == "cutlass-fna"
+    assert natten_sim.time(device="h100", input=4096).input.kernel == "hopper-fmha"
 
 
 def test_costs_of_a_file_schedule_as_its_numbers_do(root: pathlib.Path) -> None:

@@ -9,11 +9,15 @@ Gradients of attention are deterministic: the same bits every time. All run on s
 extra natten-sim[ops]; elsewhere they raise HardwareAbsent. Tensors are fp16 or bf16 and are read where they lie.
 """
 
-from natten_sim.ops._attention import attention as attention
-from natten_sim.ops._attention import neighborhood_attention as neighborhood_attention
-from natten_sim.ops._library import HardwareAbsent as HardwareAbsent
-from natten_sim.ops._updates import msda as msda
-from natten_sim.ops._updates import scatter_add as scatter_add
-from natten_sim.ops._updates import scatter_add_ as scatter_add_
+from natten_sim._error import require_torch
+
+require_torch("natten_sim.ops")
+
+from natten_sim.ops._attention import attention as attention  # noqa: E402
+from natten_sim.ops._attention import neighborhood_attention as neighborhood_attention  # noqa: E402
+from natten_sim.ops._library import HardwareAbsent as HardwareAbsent  # noqa: E402
+from natten_sim.ops._updates import msda as msda  # noqa: E402
+from natten_sim.ops._updates import scatter_add as scatter_add  # noqa: E402
+from natten_sim.ops._updates import scatter_add_ as scatter_add_  # noqa: E402
 
 __all__ = ["HardwareAbsent", "attention", "msda", "neighborhood_attention", "scatter_add", "scatter_add_"]

@@ -119,11 +119,12 @@ std::string schedule_gantt(const ScheduleAnswers& found, const study::Context& c
   const study::FinishedSchedule& finished = study::require_finished(result);
   const std::optional<study::FinishedSchedule> run = recorded_run(finished, recorded);
   const std::string mask = found.asked.table ? "of the table" : mask_text(found.asked.parts.question.mask);
-  return report::schedule_picture(result.name, finished, again, mask, run ? &*run : nullptr).svg;
+  const std::string name = (found.kernel ? found.kernel->kernel.name + ", " : "") + result.name;
+  return report::schedule_picture(name, finished, again, mask, run ? &*run : nullptr).svg;
 }
 
 std::vector<Picture<ScheduleAnswers>> schedule_pictures(const ScheduleAnswers& asked) {
-  if (asked.kernel || asked.answer.results.size() > 1) return {};
+  if (asked.kernel ? !asked.kernel->deterministic : asked.answer.results.size() > 1) return {};
   return {{"gantt", [](const ScheduleAnswers& found, const study::Context& context) {
              return schedule_gantt(found, context, nb::none());
            }}};

@@ -49,7 +49,7 @@ Keywords<AskedTime> time_keywords() {
   Keywords<AskedTime> rows;
   rows.add("kernel", within(&AskedTime::count, &study::CountQuestion::kernel),
            "hopper-fna, blackwell-fna, cutlass-fna, flexattention, or a dense kernel: hopper-fmha, cudnn, or "
-           "fmha, that of the device's backend, its tiles are its own; or a kernel file");
+           "fmha, that of the device's backend, its tiles are its own; or a kernel file [what NATTEN runs on the device]");
   rows.add("device", within(setting, &study::Setting::device), "A GPU, see kernels()");
   rows.add("input", within(setting, &study::Setting::input), "Token layout, one size per axis, 1 to 3 axes");
   rows.include(take({"window", "stride", "dilation", "causal", "cyclic", "q_tile", "kv_tile"}), &AskedTime::count);
@@ -59,13 +59,23 @@ Keywords<AskedTime> time_keywords() {
                       &AskedTime::count);
 }
 
+/// What NATTEN runs on the device, as count() says.
+KernelChoice dispatched_kernel(study::CountQuestion count, Walk pass, const study::Context& context) {
+  count.backward = pass == Walk::kBackward;
+  const study::CountAnswer counted = study::count(count, context);
+  const std::optional<study::KernelPass>& ran = count.backward ? counted.kernel.backward : counted.kernel.forward;
+  if (!ran)
+    throw InvalidParameter("kernel", "not given", "a kernel by name: NATTEN has none for this problem");
+  return {study::name_of(ran->attention)};
+}
+
 /// With its defaults.
 TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
   study::CountQuestion& count = asked.count;
   study::Setting& setting = count.setting;
-  if (!count.kernel || count.kernel->name.empty()) throw InvalidParameter("kernel", "none", "a kernel by name");
-  if (!setting.device || setting.device->empty()) throw InvalidParameter("device", "none", "a device by name");
-  if (setting.input.empty()) throw InvalidParameter("input", "none", "one size per axis");
+  if (!setting.device || setting.device->empty()) throw InvalidParameter("device", "not given", "a device by name");
+  if (setting.input.empty()) throw InvalidParameter("input", "not given", "one size per axis");
+  if (!count.kernel || count.kernel->name.empty()) count.kernel = dispatched_kernel(count, asked.pass, context);
   if (count.window.empty()) count.window = setting.input;
   const std::int64_t heads = setting.heads.value_or(study::kDefaultHeads);
   setting.heads = heads;
