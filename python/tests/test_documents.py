@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 
 import natten_sim
 import pytest
@@ -89,3 +90,18 @@ def test_the_site_builds_and_its_links_lead_somewhere(root: pathlib.Path, tmp_pa
     missing = [name for name in dir(natten_sim) if callable(getattr(natten_sim, name)) and name[0].islower()
                and name not in page and name not in ("tile_tables", "sequence_tables")]
     assert not missing
+
+
+def test_a_package_index_shows_absolute_links_and_who_wrote_it(root: pathlib.Path, tmp_path: pathlib.Path) -> None:
+    for name in ("README.md", "pyproject.toml"):
+        shutil.copy(root / name, tmp_path)
+    home = "https://example.org/owner/natten-sim"
+    subprocess.run([sys.executable, root / "scripts" / "name_home.py", home, "v0.1.0", "--root", tmp_path], check=True)
+    links = re.findall(r"\]\(([^)]*)\)", (tmp_path / "README.md").read_text())
+    assert f"{home}/blob/v0.1.0/docs/tour.md" in links and f"{home}/raw/v0.1.0/docs/hunyuan-q-tile.svg" in links
+    assert all(link.startswith(("https://", "#")) for link in links)
+    project = tomllib.loads((tmp_path / "pyproject.toml").read_text())["project"]
+    assert project["urls"]["Repository"] == home
+    citation = (root / "CITATION.cff").read_text()
+    assert project["keywords"] == re.findall("  - (.*)", citation.split("keywords:")[1].split("references:")[0])
+    assert all(f"name: {author['name']}" in citation for author in project["authors"])
