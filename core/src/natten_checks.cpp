@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include <natten_sim/core/checked.hpp>
 #include <natten_sim/core/closest_name.hpp>
+
+#include "natten_accepted.hpp"
 
 namespace natten_sim {
 namespace {
@@ -313,6 +316,10 @@ BackendChoice choose_backend(const NattenRules& rules, const NattenCall& call) {
       choice.passed_over.push_back({backend.backend, *choice.refusal});
   }
   choice.refusal->rule = "no backend runs this call; the last one tried: " + choice.refusal->rule;
+  accept_what_any_runs(call, [&](const NattenCall& other) {
+    return std::any_of(rules.backends.begin(), rules.backends.end(),
+                       [&](const NattenBackendRules& backend) { return !can_run_refusal(backend, other, false); });
+  }, *choice.refusal);
   return choice;
 }
 

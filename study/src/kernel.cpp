@@ -216,6 +216,18 @@ std::optional<NattenCall> natten_call_of(const Setting& setting, const TilingPro
 
 namespace {
 
+/// None: other tiles are accepted, or no backend runs the call.
+std::optional<NattenBackend> way_out(const NattenRules& rules, NattenCall call) {
+  call.tiles = call.backward_tiles = std::nullopt;
+  call.kernel_schedule.clear();
+  if (!refusal_of(rules, call)) return std::nullopt;
+  for (const NattenBackendRules& backend : rules.backends) {
+    call.backend = backend.backend;
+    if (!refusal_of(rules, call)) return backend.backend;
+  }
+  return std::nullopt;
+}
+
 /// The backends that NATTEN would rather have run than the call's, or dense kernels.
 std::vector<PassedOverBackend> passed_over(const NattenRules& rules, const NattenCall& call) {
   const bool dense = takes_dense_path(call.input, call.window, call.causal, call.additional_keys > 0);
@@ -239,7 +251,10 @@ KernelAnswer kernel_answer(const KernelQuestion& question, const Context& contex
   if (answer.refusal && question.setting.device && !question.backend_named) {
     if (auto none_runs = choose_backend(rules, *answer.call).refusal) answer.refusal = std::move(none_runs);
   }
-  if (answer.refusal) verdict.dispatch = dispatch_but_for_tiles(*answer.call, rules);
+  if (answer.refusal) {
+    answer.way_out = way_out(rules, *answer.call);
+    verdict.dispatch = dispatch_but_for_tiles(*answer.call, rules);
+  }
   if (!verdict.dispatch) return answer;
   if (!question.setting.backend && answer.refusal) return {};  // nobody spoke of NATTEN
   const NattenDispatch& dispatch = *verdict.dispatch;

@@ -75,6 +75,23 @@ std::optional<NattenCall> dispatch_call(const Setting& setting, const Device& de
   return call;
 }
 
+namespace {
+
+void refuse(const NattenRefusal& refusal) {
+  throw InvalidParameter(refusal.parameter, refusal.value, refusal.accepted + " (NATTEN: " + refusal.rule + ")",
+                         refusal.nearest);
+}
+
+/// NATTEN's reason where none of its backends runs the type on the device.
+void require_some_type(const Setting& setting, const Catalog& catalog) {
+  const std::optional<NattenCall> call = dispatch_call(setting, catalog.device(*setting.device), false);
+  if (!call || catalog.natten.empty()) return;
+  const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
+  if (choice.refusal && choice.refusal->parameter == "dtype") refuse(*choice.refusal);
+}
+
+}  // namespace
+
 Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backward) {
   Setting result = setting;
   const Preset* preset = setting.preset ? &catalog.preset(*setting.preset) : nullptr;
@@ -91,6 +108,7 @@ Setting resolved(const Setting& setting, const Catalog& catalog, bool with_backw
     if (!setting.backend) result.backend = backend_on(device, result, with_backward, catalog);
   }
   if (setting.backend) result.backend = catalog.backend(*setting.backend).name;
+  if (setting.device && !setting.backend && setting.dtype) require_some_type(result, catalog);
   if (result.backend && setting.dtype) require_supported(*setting.dtype, catalog.backend(*result.backend));
   return result;
 }
@@ -126,11 +144,7 @@ void require_some_backend(const Setting& setting, const Catalog& catalog) {
   const std::optional<NattenCall> call = dispatch_call(setting, catalog.device(*setting.device), false);
   if (!call) return;
   const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
-  if (choice.refusal) {
-    const NattenRefusal& refusal = *choice.refusal;
-    throw InvalidParameter(refusal.parameter, refusal.value, refusal.accepted + " (NATTEN: " + refusal.rule + ")",
-                           refusal.nearest);
-  }
+  if (choice.refusal) refuse(*choice.refusal);
 }
 
 }  // namespace

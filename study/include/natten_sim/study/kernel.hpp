@@ -69,6 +69,7 @@ struct KernelAnswer {
   std::optional<NattenCall> call;
   std::string version;                   ///< NATTEN's, with a call
   std::optional<NattenRefusal> refusal;  ///< why NATTEN raises on the call
+  std::optional<NattenBackend> way_out;  ///< of a refused call, whatever its tiles: a backend that runs it if it is named
   /// Backends made for the setting's device that NATTEN tries before that of the call, and why it left them.
   std::vector<PassedOverBackend> passed_over;
   /// The call's, named or chosen, where the window covers the input: a dense kernel runs in its place.
