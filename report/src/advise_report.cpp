@@ -183,9 +183,9 @@ std::string device_text(const study::DeviceAdvice& advice, bool alone, const stu
   std::string text = advice.device + ":";
   const study::PassTime* backward = backward_time(advice.choices.front());
   if (first.dense_ms)
-    text += fmt::format(" dense ({}) takes {}", first.dense_kernel, duration_text(*first.dense_ms));
+    text += fmt::format(" dense ({}) takes {}", dense_text(first), duration_text(*first.dense_ms));
   if (first.dense_ms && backward != nullptr && backward->dense_ms)
-    text += fmt::format(" forward, {} backward ({})", duration_text(*backward->dense_ms), backward->dense_kernel);
+    text += fmt::format(" forward, {} backward ({})", duration_text(*backward->dense_ms), dense_text(*backward));
   text += "\n";
   const bool cyclic = advice.choices.front().count.padded != nullptr;
   for (const study::AdviceChoice& choice : advice.choices) {

@@ -239,7 +239,10 @@ std::string speedup_text(const study::CountAnswer& answer) {
 
 /// The time of the forward pass, and the whole model's speedup by it.
 std::string forward_time_text(const study::CountAnswer& answer) {
-  const std::string text = time_text(answer.time);
+  const double copies_ms = answer.cycle_copies ? answer.cycle_copies->blocks_ms : 0;
+  const std::string text = !answer.cycle_copies ? time_text(answer.time)
+                           : copies_ms > 0 ? time_text(answer.time, ", without copies of " + duration_text(copies_ms))
+                                           : time_text(answer.time, "");
   if (!answer.end_to_end_by_time) return text;
   return text + fmt::format("  end to end {:.2f}x by time: ", *answer.end_to_end_by_time) +
          share_text(answer.forward.end_to_end->share);

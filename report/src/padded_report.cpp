@@ -19,10 +19,14 @@ std::string padded_text(const study::CountAnswer& answer) {
   const auto* time = padded.time ? std::get_if<study::PassTime>(&*padded.time) : nullptr;
   if (time == nullptr || !padded.kernel.forward) return text;
   const std::optional<study::CycleCopies>& copies = answer.cycle_copies;
-  text += fmt::format("  {} by {} {} ({} .. {})\n", duration_text(time->total_ms),
-                      study::name_of(padded.kernel.forward->attention),
-                      copies ? "and " + duration_text(copies->padding_ms) + " of padding" : "without the time of padding",
-                      duration_text(time->low_ms), duration_text(time->high_ms));
+  const char* const kernel = study::name_of(padded.kernel.forward->attention);
+  if (const std::optional<study::PaddedTime> whole = study::padded_time(answer)) {
+    text += fmt::format("  {} by {} ({} .. {}), {} of it padding\n", duration_text(whole->total_ms), kernel,
+                        duration_text(whole->low_ms), duration_text(whole->high_ms), duration_text(copies->padding_ms));
+  } else {
+    text += fmt::format("  {} by {} without the time of padding ({} .. {})\n", duration_text(time->total_ms), kernel,
+                        duration_text(time->low_ms), duration_text(time->high_ms));
+  }
   if (!copies) return text;
   return text + fmt::format("copies of callers, by the rate of NATTEN's within {:.0f}%: padding as above; {}\n",
                             100 * copies->interval,

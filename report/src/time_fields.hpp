@@ -59,6 +59,8 @@ void write_time_details(const study::PassTime& time, Sink& sink) {
     sink.put("dense_kernel", time.dense_kernel);
   }
   put_or_null("dense_ms", time.dense_ms, sink);
+  if (time.dense_masked) sink.put("dense_masked", true);
+  if (time.dense_unordered) sink.put("dense_unordered", true);
   put_or_null("speedup_kernel", time.speedup_kernel, sink);
   if (const std::optional<study::CopyEvidence>& copies = time.copies) {
     sink.object("copies", [&](Sink& fields) {

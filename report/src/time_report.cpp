@@ -58,7 +58,11 @@ void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& field
   write_time(answer, sink);
 }
 
-std::string time_text(const std::optional<study::TimeAnswer>& answer) {
+std::string dense_text(const study::PassTime& time) {
+  return time.dense_kernel + (time.dense_masked ? " with this mask" : "") + (time.dense_unordered ? ", not deterministic" : "");
+}
+
+std::string time_text(const std::optional<study::TimeAnswer>& answer, const std::string& unknown_copies) {
   if (!answer) return "";
   if (const auto* missing = std::get_if<study::MissingTime>(&*answer))
     return "no time: " + missing->sentence + "\n";
@@ -68,7 +72,7 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
   if (time.back_to_back_ms && *time.back_to_back_ms > (1 + kSlower) * time.total_ms)
     text += fmt::format(" rested; back to back {}", duration_text(*time.back_to_back_ms));
   if (!time.permutation_ms) {
-    text += ", copies not known";
+    text += unknown_copies;
   } else if (*time.permutation_ms > 0) {
     text += fmt::format(", copies {} of it", duration_text(*time.permutation_ms));
   }
@@ -78,8 +82,7 @@ std::string time_text(const std::optional<study::TimeAnswer>& answer) {
     text += fmt::format(", K and V repeated for all heads {}", duration_text(*time.repetition_ms));
   }
   if (time.speedup)
-    text += fmt::format("; {:.2f}x over {} ({})", *time.speedup, time.dense_kernel,
-                        duration_text(*time.dense_ms));
+    text += fmt::format("; {:.2f}x over {} ({})", *time.speedup, dense_text(time), duration_text(*time.dense_ms));
   text += copies_text(time);
   text += fmt::format("\n  most of it: {}; {:.4g} waves, {:.3g} TFLOP/s; {}\n", time.limited_by, time.waves,
                       time.tflops_per_s, evidence_text(time.evidence));

@@ -62,6 +62,11 @@ BackwardCount backward_count(const TilingProblem& problem, const TileCount& coun
   return backward;
 }
 
+/// Of a library's kernel, which NATTEN does not run.
+bool asks_library(const CountQuestion& question) {
+  return question.kernel && question.kernel->own == nullptr && is_library(question.kernel->name);
+}
+
 /// blackwell-fna takes fp8 forward alone.
 void require_backward_dtype(const Setting& setting, const Context& context) {
   if (!setting.backend || context.catalog.natten.empty()) return;
@@ -235,7 +240,7 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& given, AxisCoun
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
     full.backward_q_tiling = answer.backward->problem.kv_tiling;
   }
-  if (speaks_of_natten(known.full))
+  if (speaks_of_natten(known.full) && !asks_library(known.full))
     answer.kernel = kernel_answer({.setting = full.setting,
                                    .forward = problem,
                                    .forward_count = answer.forward.count,

@@ -1,5 +1,6 @@
 #include "cycle_copies.hpp"
 
+#include <cmath>
 #include <string_view>
 #include <variant>
 
@@ -56,7 +57,7 @@ std::optional<CycleCopies> cycle_copies(const Setting& setting, const Neighborho
   const auto found = find_costs(timed, timed_kernel(kCyclicKernel, device, context.catalog), device, context.catalog);
   if (!std::holds_alternative<KernelCosts>(found)) return std::nullopt;
   const auto& costs = std::get<KernelCosts>(found);
-  const auto rate = copy_rate(costs, device, mask.rank(), context.catalog.natten_release(setting.natten), context.catalog);
+  const auto rate = copy_rate(costs, device, mask.rank(), context.catalog.natten_release({}), context.catalog);
   if (!rate) return std::nullopt;
   const double launch_us = costs.costs_of(Walk::kForward)->launch_us;
   CycleCopies copies{.interval = rate->interval};
@@ -73,6 +74,16 @@ std::optional<CycleCopies> cycle_copies(const Setting& setting, const Neighborho
     if (std::string_view(copy.name) != "lse") copies.blocks_ms += copy_ms(copy, *rate, launch_us);
   }
   return copies;
+}
+
+std::optional<PaddedTime> padded_time(const CountAnswer& answer) {
+  if (!answer.padded || !answer.cycle_copies || !answer.padded->time) return std::nullopt;
+  const auto* time = std::get_if<PassTime>(&*answer.padded->time);
+  if (time == nullptr || !answer.padded->kernel.forward) return std::nullopt;
+  const double padding_ms = answer.cycle_copies->padding_ms, off = answer.cycle_copies->interval * padding_ms;
+  const double total_ms = time->total_ms + padding_ms;
+  return PaddedTime{total_ms, total_ms - std::hypot(time->total_ms - time->low_ms, off),
+                    total_ms + std::hypot(time->high_ms - time->total_ms, off)};
 }
 
 }  // namespace natten_sim::study

@@ -22,10 +22,21 @@ constexpr std::int64_t kOtherBlocks[] = {64, 128};
 /// FlashAttention-4's block-sparse kernel.
 constexpr const char* kFlash = "fa4";
 
+/// FlashAttention-4's blocks hold its tiles, which are larger on some devices; none: those of FlexAttention do.
+std::optional<std::int64_t> q_block_of_flash(const MaskQuestion& question, const Catalog& catalog) {
+  if (question.kernel != kFlash || !question.device) return std::nullopt;
+  const KernelPhysics* physics = catalog.physics.kernel_on(kFlash, catalog.device(*question.device).architecture);
+  const PhysicalPass* pass = physics == nullptr ? nullptr : physics->pass_of(Walk::kForward);
+  const PhysicalTiles* tiles = pass == nullptr ? nullptr : pass->tiles_of(question.head_dim);
+  if (tiles == nullptr || tiles->q_tile_tokens % kBlockOfFlex != 0) return std::nullopt;
+  return tiles->q_tile_tokens;
+}
+
 /// What the question leaves out, from its mask.
-MaskQuestion resolved(MaskQuestion question) {
+MaskQuestion resolved(MaskQuestion question, const Catalog& catalog) {
   const GivenMask& mask = question.mask;
   SaidSizes said{question.q_tokens, question.kv_tokens, question.q_tile, question.kv_tile};
+  if (!said.q_tile && !mask.q_tile) said.q_tile = q_block_of_flash(question, catalog);
   if (const AttentionKernel* own = question.kernel.own.get()) {  // its own tiles, unless others are said
     if (!said.q_tile && !mask.q_tile) said.q_tile = own->q_tile;
     const KernelTile* tile = own->tile_of(question.head_dim);
@@ -83,11 +94,12 @@ bool reads_tables(const JoinedMask& mask) {
                      [&](const auto& all) { return std::any_of(all.begin(), all.end(), reads); });
 }
 
-TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
-                   const Context& context) {
-  if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
-  if (pass == Walk::kBackward && *question.heads_kv != question.heads)
-    return MissingTime{"backward times are of as many KV heads as heads"};
+bool is_causal(const JoinedMask& mask) {
+  return mask.any.size() == 1 && mask.any[0].size() == 1 && std::holds_alternative<CausalMask>(mask.any[0][0]);
+}
+
+/// Without blocks.
+TimeQuestion time_question_of(const MaskQuestion& question, const BlockCount& count, Walk pass) {
   TimeQuestion asked;
   asked.kernel = question.kernel;
   asked.device = *question.device;
@@ -101,6 +113,25 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.sizes.head_dim = asked.sizes.head_dim_value = question.head_dim;
   asked.dtype = question.dtype;
   asked.rest_ms = question.rest_ms;
+  return asked;
+}
+
+/// A causal mask, whose times are by blocks: dense kernels have it themselves.
+void compare_with_dense(const MaskQuestion& question, const Context& context, BlockCount& count) {
+  const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
+  if (!joined || !is_causal(*joined)) return;
+  for (const auto& [pass, answer] : {std::pair{Walk::kForward, &count.forward}, {Walk::kBackward, &count.backward}}) {
+    auto* time = *answer ? std::get_if<PassTime>(&**answer) : nullptr;
+    if (time != nullptr) compare_with_causal(time_question_of(question, count, pass), context, *time);
+  }
+}
+
+TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
+                   const Context& context) {
+  if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
+  if (pass == Walk::kBackward && *question.heads_kv != question.heads)
+    return MissingTime{"backward times are of as many KV heads as heads"};
+  TimeQuestion asked = time_question_of(question, count, pass);
   const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
   asked.mask_cost = question.mask_cost;
   if (joined && !asked.mask_cost && question.kernel != "gna") asked.mask_cost = mask_instructions(*joined);
@@ -263,7 +294,7 @@ double visited_blocks(const MaskQuestion& question, const SequenceTiling& tiling
 
 Estimate estimate(const MaskQuestion& asked, const Context& given) {
   const WithKernels kernels(given, asked.kernel);
-  const MaskQuestion question = resolved(asked);
+  const MaskQuestion question = resolved(asked, kernels.get().catalog);
   // Looks at each row of blocks: to make the mask, to count it, and for each pass to list CTAs and to time them.
   const double looks = 2 + (question.device ? 2 + (question.backprop ? 4 : 0) : 0);
   constexpr double kOfPair = 13, kOfCell = 0.25, kOfRow = 200, kCellsOfStep = 32;
@@ -277,6 +308,10 @@ Estimate estimate(const MaskQuestion& asked, const Context& given) {
     estimate.steps += looks * rows + cells / kCellsOfStep;
     estimate.bytes = std::max(estimate.bytes, kOfPair * pairs + kOfCell * cells + kOfRow * rows);
   }
+  const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
+  constexpr double kOfToken = 3;  // of dense kernels that compare_with_dense times backward
+  if (question.device && question.backprop && joined && is_causal(*joined))
+    estimate.steps += kOfToken * static_cast<double>(*question.q_tokens);
   return estimate;
 }
 
@@ -288,12 +323,13 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& given) {
   const WithKernels kernels(given, asked.kernel);
   const Context& context = kernels.get();
   MaskAnswer answer{
-      .question = resolved(asked), .masks = asked.mask.masks, .count = {}, .pairs = {}, .others = {}};
+      .question = resolved(asked, context.catalog), .masks = asked.mask.masks, .count = {}, .pairs = {}, .others = {}};
   const MaskQuestion& question = answer.question;
   const TilesOfRules tiles = tiles_of(question, *question.q_tile, *question.kv_tile, context.catalog);
   const bool rules = joined_of(question.mask.mask).has_value();
   if (rules) answer.pairs = tiles.pairs;
   answer.count = count_of(question, tiles, *question.q_tile, *question.kv_tile, context);
+  compare_with_dense(question, context, answer.count);
   if (!rules || question.kernel == kFlash || question.kernel.own != nullptr) return answer;
   for (const auto& [q, kv] : other_blocks(question))
     answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));

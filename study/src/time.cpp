@@ -86,39 +86,48 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
   if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
-    work.spread = dense_cutlass_work(question, pass, false, device.sms->value).spread;
+    const CutlassWork cutlass = dense_cutlass_work(question, pass, false, device.sms->value);
+    work.spread = cutlass.spread;
+    work.missing = cutlass.missing;
     work.waves = 0;
   }
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
+/// All tokens against `keys` by a dense kernel; none: it has no times, or on weaker evidence.
 std::optional<double> dense_ms(const TimeQuestion& question, const TimedKernel& dense, const Device& device,
-                               const Context& context, std::int64_t keys) {
+                               const Context& context, std::int64_t keys, CostOrigin weakest = CostOrigin::kPhysical) {
   const auto found = costs_of_cell(cell_of(question, dense.name, device), context.catalog);
   const auto* costs = std::get_if<KernelCosts>(&found);
-  if (costs == nullptr) return std::nullopt;
+  if (costs == nullptr || costs->passes.front().evidence.origin > weakest) return std::nullopt;
   return unmasked_ms(question, costs->passes.front(), device, dense.family, keys);
 }
 
-/// Over the device's dense kernel or, where none is calibrated, over the same kernel without a mask.
+/// Over the fastest dense kernel whose times rest on no weaker evidence or, where there is none, over the same kernel
+/// without a mask; a dense kernel over itself.
 void add_speedup(const TimeQuestion& question, const TimedKernel& kernel, const KernelCosts& costs,
                  const Device& device, const Context& context, PassTime& time) {
-  const CostOrigin origin = costs.costs_of(question.pass)->evidence.origin;
-  const std::optional<TimedKernel> dense =
-      dense_kernel(kernel, device, cell_of(question, kernel.name, device), origin, context.catalog);
-  if (dense) {
-    time.dense_kernel = dense->name;
-    time.dense_ms = dense_ms(question, *dense, device, context, all_keys(question));
-    const PassCosts& of_kernel = *costs.costs_of(question.pass);
-    if (time.dense_ms) *time.dense_ms += repetition_ms(question, *dense, of_kernel, device).value_or(0);
+  const PassCosts& pass = *costs.costs_of(question.pass);
+  const std::vector<TimedKernel> others = kernel.dense ? std::vector{kernel} : dense_kernels(kernel, device);
+  const std::optional<std::string> natten = natten_fmha(question, device, context.catalog);
+  const bool known = compute_capability(device) && !context.catalog.natten.empty();
+  for (const TimedKernel& dense : others) {
+    // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
+    const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
+    if (looked_up && known && natten != dense.name) continue;
+    std::optional<double> ms = dense_ms(question, dense, device, context, all_keys(question), pass.evidence.origin);
+    if (ms) *ms += repetition_ms(question, dense, pass, device).value_or(0);
+    if (!ms || (time.dense_ms && *ms >= *time.dense_ms)) continue;
+    time.dense_ms = ms;
+    time.dense_kernel = dense.name;
+    time.dense_unordered = question.deterministic && question.pass == Walk::kBackward &&
+                           (dense.library || dense.family != NattenBackend::kCutlassFna);
   }
   if (!time.dense_ms) {
     time.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
-    time.dense_ms = unmasked_ms(question, *costs.costs_of(question.pass), device, kernel.family,
-                                all_keys(question)) +
-                    repetition_ms(question, kernel, *costs.costs_of(question.pass), device).value_or(0);
+    time.dense_ms = unmasked_ms(question, pass, device, kernel.family, all_keys(question)) +
+                    repetition_ms(question, kernel, pass, device).value_or(0);
   }
-  if (!time.dense_ms) return;
   time.speedup = *time.dense_ms / time.total_ms;
   time.speedup_kernel = *time.dense_ms / time.kernel_ms;
 }
@@ -166,8 +175,8 @@ double unmeasured_masking(const LaunchWork& work, const PassCosts& costs,
 std::optional<double> additional_ms(const TimeQuestion& question, const TimedKernel& kernel,
                                     const Device& device, const Context& context) {
   if (kernel.dense || question.additional_keys == 0) return 0.0;
-  const std::optional<TimedKernel> dense = dense_kernel(kernel, device, cell_of(question, kernel.name, device),
-                                                        CostOrigin::kPhysical, context.catalog);
+  const std::optional<TimedKernel> dense =
+      additional_kernel(kernel, device, cell_of(question, kernel.name, device), context.catalog);
   return dense ? dense_ms(question, *dense, device, context, question.additional_keys) : std::nullopt;
 }
 
@@ -264,6 +273,32 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   }
   result.tiles = choose_tiles(setting, catalog, q_tile, kv_tile, question.mask.rank(), pass).tiles;
   return result;
+}
+
+void compare_with_causal(TimeQuestion question, const Context& context, PassTime& time) {
+  const Device& device = context.catalog.device(question.device);
+  const TimedKernel kernel = timed_kernel(question.kernel, device, context.catalog);
+  question.mask[0].window = question.mask[0].length;
+  question.mask[0].causal = true;
+  question.tiles = {};
+  question.tiling = Tiling::kMultiDimensional;
+  std::optional<double> least;
+  for (const TimedKernel& dense : dense_kernels(kernel, device)) {
+    question.kernel = dense.name;
+    const auto costs = costs_of_cell(cell_of(question, dense.name, device), context.catalog);
+    const auto* known = std::get_if<KernelCosts>(&costs);
+    if (known == nullptr || known->passes.front().evidence.origin > time.evidence.origin) continue;
+    const TimeAnswer answer = study::time(question, context);
+    const auto* found = std::get_if<PassTime>(&answer);
+    if (found == nullptr || (least && found->total_ms >= *least)) continue;
+    least = found->total_ms;
+    time.dense_kernel = dense.name;
+  }
+  if (!least) return;
+  time.dense_masked = true;
+  time.dense_ms = least;
+  time.speedup = *least / time.total_ms;
+  time.speedup_kernel = *least / time.kernel_ms;
 }
 
 TimeAnswer time(const TimeQuestion& asked, const Context& context) {

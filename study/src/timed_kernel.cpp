@@ -17,7 +17,23 @@ constexpr const char* kOwn = "gna";
 /// This project's own on sequences, full or causal.
 constexpr const char* kSequences = "ours";
 
+TimedKernel library(const char* name, NattenBackend family) {
+  const std::string named = name;
+  return {.name = named, .family = family, .dense = true, .library = true, .longest_first = named == "fa3" || named == "fa4"};
+}
+
+TimedKernel fmha_of(NattenBackend family) { return {.name = fmha_name(family), .family = family, .dense = true}; }
+
+/// FlexAttention has no dense kernel of its own.
+NattenBackend dense_family(const TimedKernel& kernel, const Device& device) {
+  return kernel.family == NattenBackend::kFlexFna ? parse_name<NattenBackend>(device.default_backend) : kernel.family;
+}
+
 }  // namespace
+
+bool is_library(const std::string& kernel) {
+  return std::find(kLibraries.begin(), kLibraries.end(), kernel) != kLibraries.end();
+}
 
 std::vector<std::string> timed_kernels() {
   std::vector<std::string> names;
@@ -43,8 +59,8 @@ bool natten_runs(const std::string& kernel) {
 TimedKernel timed_kernel(const std::string& name, const Device& device, const Catalog& catalog) {
   if (const AttentionKernel* own = kernel_of_file(catalog, name))
     return {.name = name, .family = NattenBackend::kFlexFna, .longest_first = own->longest_first, .own = own};
-  if (std::find(kLibraries.begin(), kLibraries.end(), name) != kLibraries.end())
-    return {.name = name, .dense = true, .library = true, .longest_first = name == "fa3" || name == "fa4"};
+  if (is_library(name))
+    return library(name.c_str(), NattenBackend::kHopperFna);
   if (name == kSequences)
     return {.name = name, .dense = true, .library = true, .longest_first = true, .sequences = true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
@@ -82,27 +98,31 @@ std::optional<std::string> natten_fmha(const TimeQuestion& question, const Devic
   return fmha_name(verdict.dispatch->fmha);
 }
 
-std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
-                                        CostOrigin weakest, const Catalog& catalog) {
-  if (kernel.dense) return kernel;
-  const auto family = kernel.family == NattenBackend::kFlexFna
-                          ? parse_name<NattenBackend>(device.default_backend)
-                          : kernel.family;
+std::optional<TimedKernel> additional_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
+                                             const Catalog& catalog) {
+  const NattenBackend family = dense_family(kernel, device);
   cell.q_tile_tokens = cell.kv_tile_tokens = std::nullopt;
   std::optional<TimedKernel> best;
-  CostOrigin origin = weakest;
-  for (const TimedKernel& dense :
-       {TimedKernel{fmha_name(family), family, true}, TimedKernel{.name = kCudnn, .family = family, .dense = true, .library = true}}) {
+  CostOrigin origin = CostOrigin::kPhysical;
+  for (const TimedKernel& dense : {fmha_of(family), library(kCudnn, family)}) {
     cell.kernel = dense.name;
     const auto found = costs_of_cell(cell, catalog);
     const auto* costs = std::get_if<KernelCosts>(&found);
     if (costs == nullptr) continue;
     const CostOrigin of_dense = costs->passes.front().evidence.origin;
-    if (of_dense > origin || (best && of_dense == origin)) continue;
+    if (best && of_dense >= origin) continue;
     best = dense;
     origin = of_dense;
   }
   return best;
+}
+
+std::vector<TimedKernel> dense_kernels(const TimedKernel& kernel, const Device& device) {
+  const NattenBackend family = dense_family(kernel, device), of_device = parse_name<NattenBackend>(device.default_backend);
+  std::vector<TimedKernel> kernels = {fmha_of(family)};
+  if (of_device != family) kernels.push_back(fmha_of(of_device));
+  for (const char* name : kLibraries) kernels.push_back(library(name, family));
+  return kernels;
 }
 
 double prior_value(const std::vector<CostPrior>& priors, const std::string& name, double absent) {

@@ -32,6 +32,9 @@ inline constexpr const char* kFlexAttention = "flexattention";
 /// as long as the catalog.
 [[nodiscard]] TimedKernel timed_kernel(const std::string& name, const Device& device, const Catalog& catalog);
 
+/// A dense kernel of a library: cudnn, fa2, fa3 or fa4.
+[[nodiscard]] bool is_library(const std::string& kernel);
+
 /// The prior of that name, or `absent`.
 [[nodiscard]] double prior_value(const std::vector<CostPrior>& priors, const std::string& name, double absent);
 
@@ -40,9 +43,13 @@ inline constexpr const char* kFlexAttention = "flexattention";
 [[nodiscard]] std::optional<std::string> natten_fmha(const TimeQuestion& question, const Device& device,
                                                      const Catalog& catalog);
 
-/// The dense kernel that the family's speedups are counted over: of NATTEN's own and cuDNN's the one whose times
-/// rest on better evidence, NATTEN's if both are alike; none: no times, or all on weaker evidence than `weakest`.
-[[nodiscard]] std::optional<TimedKernel> dense_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
-                                                      CostOrigin weakest, const Catalog& catalog);
+/// The dense kernel that serves the family's additional keys: of NATTEN's own and cuDNN's the one whose times rest on
+/// better evidence, NATTEN's if both are alike; none: no times.
+[[nodiscard]] std::optional<TimedKernel> additional_kernel(const TimedKernel& kernel, const Device& device, CostCell cell,
+                                                           const Catalog& catalog);
+
+/// The dense kernels that speedups may be counted over: NATTEN's of the kernel's family and of the device, and those of
+/// libraries. Not all have times.
+[[nodiscard]] std::vector<TimedKernel> dense_kernels(const TimedKernel& kernel, const Device& device);
 
 }  // namespace natten_sim::study

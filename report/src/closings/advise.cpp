@@ -15,6 +15,11 @@ const study::PassTime& time_of(const study::DeviceAdvice& advice) {
   return std::get<study::PassTime>(*advice.choices.front().count.time);
 }
 
+bool dense_unordered(const study::AdviceChoice& choice) {
+  const auto& backward = choice.count.backward;
+  return backward && backward->time && std::get<study::PassTime>(*backward->time).dense_unordered;
+}
+
 std::string whole_model_text(const study::EndToEndGain& gain) {
   const Bounded& speedup = gain.speedup;
   return gain.estimated ? fmt::format(", about {:.2f}x end to end ({:.2f} .. {:.2f}, estimated)", speedup.value,
@@ -59,10 +64,11 @@ Closing closing_of(const study::AdviseAnswer& answer) {
     closing.limit = fmt::format("on {} one attention of one layer takes {} forward and backward", best->device,
                                 duration_text(choice.total_ms));
   closing.certainty = certainty_of(time.evidence);
+  const std::string dense = time.dense_kernel + (dense_unordered(choice) ? ", not deterministic" : "");
   if (choice.speedup && *choice.speedup <= 1) {
     closing.change = "keep dense attention, or wish for more sparsity";
-    closing.gain_text = fmt::format("{} dense, {} with the fastest such window",
-                                    duration_text(*choice.speedup * choice.total_ms), duration_text(choice.total_ms));
+    closing.gain_text = fmt::format("{} by {}, {} with the fastest such window",
+                                    duration_text(*choice.speedup * choice.total_ms), dense, duration_text(choice.total_ms));
     return closing;
   }
   closing.change =
@@ -71,7 +77,7 @@ Closing closing_of(const study::AdviseAnswer& answer) {
   closing.options["stride"] = to_json(stride_of(mask));
   if (choice.speedup) {
     closing.gain = choice.speedup;
-    closing.gain_text = fmt::format("{:.2f}x over {}", *choice.speedup, time.dense_kernel);
+    closing.gain_text = fmt::format("{:.2f}x over {}", *choice.speedup, dense);
     if (choice.end_to_end) closing.gain_text += whole_model_text(*choice.end_to_end);
   }
   return closing;

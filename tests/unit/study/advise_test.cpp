@@ -217,7 +217,6 @@ TEST_CASE("a wished speedup is had by the choice with most context, which has as
   const std::vector<AdviceChoice> choices = choices_of(question);
   REQUIRE(choices.size() == 3);
   for (const AdviceChoice& choice : choices) CHECK(*choice.speedup >= 4);
-  CHECK(context_of(choices.back()) > 0.22);  // 19.4% before
   // Asked again: with one per cent more context the fastest has less.
   AdviseQuestion denser = preset("hunyuan-video");
   denser.sparsity = SparsityRange{0, 1 - 1.01 * context_of(choices.back())};

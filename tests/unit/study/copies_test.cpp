@@ -205,9 +205,10 @@ TEST_CASE("beside the time of another kernel NATTEN's copies have no second time
     question.kernel = kernel;
     if (question.kernel == "cutlass-fna") question.setting.backend = "hopper-fna";
     const study::CountAnswer answer = study::count(question, study::default_context());
-    REQUIRE(answer.kernel.forward);
     REQUIRE(std::holds_alternative<PassTime>(*answer.time));
     INFO(kernel);
+    CHECK(answer.kernel.forward.has_value() == (question.kernel != "cudnn"));  // a library's: NATTEN does not run it
+    if (!answer.kernel.forward) continue;
     CHECK_FALSE(answer.kernel.forward->floors);
     CHECK_FALSE(answer.kernel.forward->with_permutation);
   }

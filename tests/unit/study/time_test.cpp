@@ -244,7 +244,7 @@ TEST_CASE("a time says what it consists of and how sure it is") {
   CHECK(masked.high_ms > masked.total_ms);
   CHECK(masked.limited_by == "tiles");
   REQUIRE(masked.speedup);
-  CHECK(masked.dense_kernel == "hopper-fmha");
+  CHECK(masked.dense_kernel == "fa4");
   CHECK(*masked.speedup == Approx(*masked.dense_ms / masked.total_ms));
   // 25,600 visited tiles of 128 x 128, 4 * 128 operations a pair, 24 heads.
   CHECK(skipped.tflops_per_s == Approx(25600.0 * 16384 * 512 * 24 / (1e9 * skipped.kernel_ms)));
@@ -267,7 +267,7 @@ TEST_CASE("a backward pass has costs of its own, and is counted over the dense k
   question.tiles = {{8, 8}, {16, 8}};
   const PassTime time = predicted(question);
   CHECK(time.kernel_ms > 3 * predicted(flux(16)).kernel_ms);
-  CHECK(time.dense_kernel == "cudnn");  // hopper-fmha was measured forward alone
+  CHECK(time.dense_kernel == "fa4");  // hopper-fmha was measured forward alone
   CHECK(time.speedup_kernel);
 }
 
@@ -289,8 +289,7 @@ TEST_CASE("K and V that NATTEN repeats for all heads cost their bytes and a laun
   const double repetition_ms = 2 * (65536.0 * 256 * (8 + 24) / 4.3e9 + 0.004);
   CHECK(*time.repetition_ms == Approx(repetition_ms).epsilon(1e-4));
   CHECK(time.total_ms == Approx(alone.total_ms + repetition_ms).epsilon(1e-4));
-  CHECK(*time.dense_ms ==
-        Approx(*alone.dense_ms + repetition_ms).epsilon(1e-4));  // hopper-fmha repeats them too
+  CHECK(*time.dense_ms == Approx(*alone.dense_ms).epsilon(1e-4));  // fa4 takes grouped heads as they are
   grouped.kernel = "flexattention";
   CHECK(*predicted(grouped).repetition_ms == 0);
   TimeQuestion backward = grouped;

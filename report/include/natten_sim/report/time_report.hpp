@@ -13,7 +13,12 @@ namespace natten_sim::report {
 void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& fields);
 
 ///     time: 7.53 ms (6.85 .. 8.21), copies 1.42 ms of it; 11.0x faster than hopper-fmha; tiles take most
-[[nodiscard]] std::string time_text(const std::optional<study::TimeAnswer>& answer);
+/// `unknown_copies`: what is said where their rate is not known to the kernel.
+[[nodiscard]] std::string time_text(const std::optional<study::TimeAnswer>& answer,
+                                    const std::string& unknown_copies = ", copies not known");
+
+/// What a speedup is over: `cudnn`, and whether it does less than was asked for, or has the mask itself.
+[[nodiscard]] std::string dense_text(const study::PassTime& time);
 
 /// `7.53 ms`, `63 us`.
 [[nodiscard]] std::string duration_text(double ms);

@@ -61,6 +61,15 @@ struct CycleCopies {
   double interval = 0;    ///< half width, as a fraction
 };
 
+struct CountAnswer;
+
+/// NATTEN on padded tokens, the padding counted.
+struct PaddedTime {
+  double total_ms = 0, low_ms = 0, high_ms = 0;
+};
+/// None: there are no cyclic axes, or no times.
+[[nodiscard]] std::optional<PaddedTime> padded_time(const CountAnswer& answer);
+
 struct CountAnswer {
   /// With every default filled in; `setting.backend` is the backend that implements the tile pair, if one
   /// does, and the backward tiles are empty unless the backward pass was asked for.

@@ -86,7 +86,9 @@ struct PassTime {
   double waves = 0;        ///< CTAs over workers
   std::int64_t ctas = 0;
   double tflops_per_s = 0;               ///< of what the kernel multiplies, over its time
-  std::string dense_kernel;              ///< the device's, else the kernel itself without a mask
+  std::string dense_kernel;              ///< the device's fastest, else the kernel itself without a mask
+  bool dense_unordered = false;          ///< deterministic gradients are asked for, which that kernel does not have
+  bool dense_masked = false;             ///< that kernel has the mask itself: dense_ms is with it
   std::optional<double> dense_ms;        ///< the same tokens without a mask
   std::optional<double> speedup;         ///< dense_ms / total_ms
   std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
@@ -144,6 +146,10 @@ struct TimeFrame {
 /// Whether NATTEN's rules and copies concern a kernel of this name: not those who call FlexAttention
 /// themselves, nor this project's own kernel.
 [[nodiscard]] bool natten_runs(const std::string& kernel);
+
+/// A causal mask, of which `time` is by lists of blocks: its speedup becomes that over the fastest dense kernel that has
+/// the mask itself and times on no weaker evidence. Without one it stays as it is. `question` has no blocks.
+void compare_with_causal(TimeQuestion question, const Context& context, PassTime& time);
 [[nodiscard]] inline bool natten_runs(const KernelChoice& kernel) {
   return kernel.own == nullptr && natten_runs(kernel.name);
 }
