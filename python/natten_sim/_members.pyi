@@ -747,6 +747,7 @@ class Suggestion(Record):
 
 class CalibrationInput(Record):
     runs: Final[str | tuple[CalibrationInputRun, ...]]
+    plan: Final[bool]
     kernel: Final[None]
     device: Final[None]
     head_dim: Final[int]
@@ -1468,26 +1469,15 @@ class Stored(Record):
 
 class ComparisonInput(Record):
     suites: Final[tuple[str, ...]]
-    device: Final[str]
     recorded: Final[str]
-    ncu_csv: Final[None]
+    ncu_csv: Final[str]
     ncu_kernel: Final[str]
-    decimal: Final[None]
+    decimal: Final[str | None]
     point: Final[tuple[Any, ...]]
     kernel: Final[str | None]
-    profile: Final[None]
-    out: Final[None]
-    profile_device: Final[None]
-    resume: Final[bool]
-    check_only: Final[bool]
-    repetitions: Final[int]
-    warm_up_ms: Final[int]
-    inputs: Final[int]
+    profile: Final[str]
     fidelity: Final[str]
-    l2: Final[str]
-    view: Final[None]
     rows: Final[bool]
-    seed: Final[None]
 
 class PresetEntry(Record):
     name: Final[str]

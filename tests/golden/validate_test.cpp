@@ -154,7 +154,7 @@ TEST_CASE("an option without effect is refused with those that have one") {
   check_refused("validate --list --l2 warm", {"--l2: given with --list", "accepted: suite, --list"});
   check_refused("validate --seed 1 --out x",
                 {"--seed: given with a run on the GPU", "--repetitions, --warm-up-ms, --inputs"});
-  check_refused("validate reuse --ncu-csv x", {"suite: given with --ncu-csv", "--ncu-kernel, --point"});
+  check_refused("validate reuse --ncu-csv x", {"suite: given with --ncu-csv", "--ncu-kernel, --decimal, --point"});
   check_refused("validate --check-only --recorded x", {"--check-only: given with --recorded"});
 }
 
@@ -300,6 +300,13 @@ TEST_CASE("a profile of somebody's kernel is held against the models") {
   REQUIRE(result["rows"].size() == 1);
   CHECK(result["rows"][0]["deviation"] == 0.0);
   CHECK(result["rows"][0]["verdict"] == "not judged");
+  // The same count where commas are decimal marks and points group thousands.
+  write_text(folder + "/comma.csv",
+             "\"ID\";\"Kernel Name\";\"Metric Name\";\"Metric Unit\";\"Metric Value\"\n"
+             "\"0\";\"flash_fwd\";\"l1tex__m_xbar2l1tex_read_sectors.sum\";\"sector\";\"2.129.920\"\n");
+  CHECK(result_of("validate --ncu-csv '" + folder +
+                  "/comma.csv' --decimal comma --ncu-kernel flash --point tokens=4096 head_dim=128 q_tile=128 "
+                  "kv_tile=176 ctas_per_sm=1 schedule=persistent order=descending")["rows"] == result["rows"]);
 }
 
 TEST_CASE("a report is written whole") {

@@ -332,7 +332,7 @@ const std::vector<Mode>& modes() {
        run_recorded},
       {"ncu-csv",
        "--ncu-csv",
-       {"ncu-csv", "ncu-kernel", "point", "kernel", "device", "fidelity", "rows", "report", kNoConclusion},
+       {"ncu-csv", "ncu-kernel", "decimal", "point", "kernel", "device", "fidelity", "rows", "report", kNoConclusion},
        run_ncu},
       {"sass", "--sass", {"sass", "disassembler"}, run_sass},
       {"check-only", "--check-only", {"suite", "check-only", "gpu", "seed"}, run_check},

@@ -98,6 +98,7 @@ struct AskedCalibration {
   std::string ncu_kernel, source;
   std::optional<DecimalMark> decimal;
   std::size_t suggestions = study::CalibrateQuestion{}.suggestions;
+  bool plan = false;  ///< that of the program, which plans before any run
 };
 
 struct CalibratedRuns {
@@ -112,6 +113,7 @@ Keywords<AskedCalibration> calibrate_keywords() {
       "runs", &F::runs,
       "Measured runs: a CSV file (data/kernel-runs has two), a recording of validate, or a dict a run with "
       "the columns as keys: input, window, q_tile, kv_tile, ms, ..");
+  rows.echo_only("plan", &F::plan);
   rows.add("kernel", &F::kernel,
            "Kernel of runs that name none: hopper-fna, flexattention, fmha, .., or a kernel file [theirs]");
   rows.add("device", &F::device, "Device of runs that name none, see devices() [theirs]");

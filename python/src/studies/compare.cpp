@@ -6,7 +6,6 @@
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/registry.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
-#include <natten_sim/validate/measure/session.hpp>
 #include <natten_sim/validate/record/ncu_report.hpp>
 #include <natten_sim/validate/record/sdpa_recording.hpp>
 
@@ -41,19 +40,16 @@ struct PythonValue<PointWords> {
 
 namespace {
 
-/// The keywords of compare() and compare_profile(), and what the program's `validate` echoes beside them.
+/// The keywords of compare() and compare_profile().
 struct AskedComparison {
   std::vector<std::string> suites;
-  std::string device = "auto";
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
   std::optional<DecimalMark> decimal;
   PointWords point;
-  std::optional<std::string> kernel, profile, out, profile_device, view;
-  bool resume = false, check_only = false, rows = false;
-  validate::RunOptions run;
+  std::optional<std::string> kernel, profile;
+  bool rows = false;
   Fidelity fidelity = Fidelity::kClosedForm;
-  std::optional<std::int64_t> seed;
 };
 
 struct ComparedRecordings {
@@ -62,40 +58,27 @@ struct ComparedRecordings {
   validate::Comparison comparison;
 };
 
-/// All members in the program's order; `compare` and `compare_profile` say which are keywords.
+/// Keywords of compare(), or of compare_profile().
 Keywords<AskedComparison> comparison_keywords(bool profile) {
   using F = AskedComparison;
-  const auto timing = [](auto member) {
-    return within(within(&F::run, &validate::RunOptions::timing), member);
-  };
-  using T = validate::TimingOptions;
   Keywords<F> rows;
-  const auto add = [&](bool keyword, const char* name, auto member, const std::string& doc) {
-    keyword ? rows.add(name, member, doc) : rows.echo_only(name, member);
-  };
-  add(!profile, "suites", &F::suites, "Suites to compare, by name [all]");
-  rows.echo_only("device", &F::device);
-  add(!profile, "recorded", &F::recorded,
-      "Folder with recordings, as `natten-sim validate --out` writes them");
-  add(profile, "ncu_csv", &F::ncu_csv,
-      "A profile of Nsight Compute (.ncu-rep, or what ncu --csv printed), of any kernel");
-  add(profile, "ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
-  add(profile, "decimal", &F::decimal, validate::kDecimalHelp);
-  add(profile, "point", &F::point,
-      "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
-      "than "
-      "attention");
-  rows.echo_only("kernel", &F::kernel);
-  add(profile, "profile", &F::profile,
-      std::string("Device profile of the GPU that was profiled [") + validate::kProfiledDevice + "]");
-  rows.echo_only("out", &F::out).echo_only("profile_device", &F::profile_device);
-  rows.echo_only("resume", &F::resume).echo_only("check_only", &F::check_only);
-  rows.echo_only("repetitions", timing(&T::repetitions)).echo_only("warm_up_ms", timing(&T::warm_up_ms));
-  rows.echo_only("inputs", timing(&T::inputs));
+  if (!profile) {
+    rows.add("suites", &F::suites, "Suites to compare, by name [all]");
+    rows.add("recorded", &F::recorded, "Folder with recordings, as `natten-sim validate --out` writes them");
+  } else {
+    rows.add("ncu_csv", &F::ncu_csv, "A profile of Nsight Compute (.ncu-rep, or what ncu --csv printed), of any kernel");
+    rows.add("ncu_kernel", &F::ncu_kernel, "Only launches whose kernel name contains this text [any]");
+    rows.add("decimal", &F::decimal, validate::kDecimalHelp);
+    rows.add("point", &F::point,
+             "What the kernel computed: a dict as {'tokens': 65536, 'head_dim': 128}, with 'kernel' for another "
+             "than attention");
+    rows.echo_only("kernel", &F::kernel);
+    rows.add("profile", &F::profile,
+             std::string("Device profile of the GPU that was profiled [") + validate::kProfiledDevice + "]");
+  }
   rows.add("fidelity", &F::fidelity, "closed-form, or timed: also simulate in time (a minute) [default]");
-  rows.echo_only("l2", timing(&T::l2)).echo_only("view", &F::view);
   rows.add("rows", &F::rows, "Whether the text shows every comparison, not only groups and misses [default]");
-  return rows.echo_only("seed", &F::seed);
+  return rows;
 }
 
 ComparedRecordings compared(const AskedComparison& asked, const std::vector<validate::Suite>& suites,
