@@ -285,7 +285,7 @@ class LaunchTimer {
   /// The slowest of the kernel's launches in this mode, whatever memory they may take.
   [[nodiscard]] double slowest_ms(ReductionMode mode) const {
     double slowest = 0;
-    for (KernelLaunch each : answer_.kernel.launches) {
+    for (natten_sim::KernelLaunch each : answer_.kernel.launches) {
       each.memory_limit_bytes.reset();
       BackwardKernel alone = answer_.kernel;
       alone.launches = {each};

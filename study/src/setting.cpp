@@ -77,7 +77,7 @@ std::optional<NattenCall> dispatch_call(const Setting& setting, const Device& de
 
 namespace {
 
-void refuse(const NattenRefusal& refusal) {
+void raise_in_words_of(const NattenRefusal& refusal) {
   throw InvalidParameter(refusal.parameter, refusal.value, refusal.accepted + " (NATTEN: " + refusal.rule + ")",
                          refusal.nearest);
 }
@@ -87,7 +87,7 @@ void require_some_type(const Setting& setting, const Catalog& catalog) {
   const std::optional<NattenCall> call = dispatch_call(setting, catalog.device(*setting.device), false);
   if (!call || catalog.natten.empty()) return;
   const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
-  if (choice.refusal && choice.refusal->parameter == "dtype") refuse(*choice.refusal);
+  if (choice.refusal && choice.refusal->parameter == "dtype") raise_in_words_of(*choice.refusal);
 }
 
 }  // namespace
@@ -144,7 +144,7 @@ void require_some_backend(const Setting& setting, const Catalog& catalog) {
   const std::optional<NattenCall> call = dispatch_call(setting, catalog.device(*setting.device), false);
   if (!call) return;
   const BackendChoice choice = choose_backend(catalog.natten_release(setting.natten), *call);
-  if (choice.refusal) refuse(*choice.refusal);
+  if (choice.refusal) raise_in_words_of(*choice.refusal);
 }
 
 }  // namespace
