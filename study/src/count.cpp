@@ -62,7 +62,7 @@ BackwardCount backward_count(const TilingProblem& problem, const TileCount& coun
   return backward;
 }
 
-/// Of a library's kernel, which NATTEN does not run.
+/// Whether the kernel is a library's, which NATTEN does not run.
 bool asks_library(const CountQuestion& question) {
   return question.kernel && question.kernel->own == nullptr && is_library(question.kernel->name);
 }

@@ -107,7 +107,7 @@ void say_change(const study::CountAnswer& answer, const study::CountConclusion& 
   }
 }
 
-/// Of cyclic axes: NATTEN on padded tokens, where that is faster than FlexAttention with any change.
+/// On cyclic axes NATTEN may be faster on padded tokens than FlexAttention with any change.
 void say_padding(const study::CountAnswer& answer, Closing& closing) {
   constexpr double kWorthIt = 1.02;
   const study::PassTime* const time = predicted(answer);

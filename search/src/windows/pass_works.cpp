@@ -8,7 +8,7 @@
 
 namespace natten_sim {
 
-/// Of fast axes a launch's time depends on sums alone; of the slowest on the order, too. There are millions of keys, so
+/// A launch's time depends on the sums of fast axes alone, and on the order of the slowest. There are millions of keys, so
 /// small numbers share a word.
 void PassWorks::add_pairs(const std::array<std::int64_t, kLateCtas>& pairs) {
   constexpr std::int64_t kSmall = std::int64_t{1} << 28U;
