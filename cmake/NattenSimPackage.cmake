@@ -1,16 +1,12 @@
 # Packages: `cpack -G DEB` and `cpack -G TGZ` in a build folder. Both hold the component `program`; the libraries and
 # headers are for `cmake --install`. scripts/build_packages.sh makes and tries them.
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/natten-sim)
-# The project's licence, and those of what is compiled into the program: the scripts of HTML reports, and header-only
-# libraries, whose texts Debian keeps beside them.
+# The project's licence, and those of header-only libraries that are compiled into the program, whose
+# texts Debian keeps beside them.
 file(READ ${PROJECT_SOURCE_DIR}/LICENSE licence)
-file(READ ${PROJECT_SOURCE_DIR}/data/vega/LICENSE vega_licence)
 set(copyright "natten-sim ${PROJECT_VERSION}
 
-${licence}
-The program carries, for HTML reports:
-
-${vega_licence}")
+${licence}")
 foreach(library libcli11-dev nlohmann-json3-dev libfmt-dev libtomlplusplus-dev libeigen3-dev libboost-dev)
   if(EXISTS /usr/share/doc/${library}/copyright)
     file(READ /usr/share/doc/${library}/copyright library_licence)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts pictures on one sheet, as readers see them: to review by eye what the program draws.
 
-usage: scripts/contact_sheet.py OUT_FOLDER [PICTURE.svg ...]     (default: docs/*.svg and docs/reproduced/*.svg)
+usage: scripts/contact_sheet.py OUT_FOLDER [PICTURE.svg ...]     (default: docs/*.svg)
 
 Writes sheet-light, sheet-dark, sheet-deuteranopia and sheet-dark-deuteranopia to OUT_FOLDER, each as HTML and, where
 chromium, google-chrome or rsvg-convert is on PATH, as PNGs of at most 12 pictures. Deuteranopia is simulated as in
@@ -77,7 +77,7 @@ def main():
         return 2 if len(sys.argv) < 2 else 0
     folder = os.path.abspath(sys.argv[1])
     os.makedirs(folder, exist_ok=True)
-    pictures = sys.argv[2:] or sorted(glob.glob(f"{ROOT}/docs/*.svg") + glob.glob(f"{ROOT}/docs/reproduced/*.svg"))
+    pictures = sys.argv[2:] or sorted(glob.glob(f"{ROOT}/docs/*.svg"))
     browser = next((path for path in map(shutil.which, ("chromium", "chromium-browser", "google-chrome")) if path), None)
     converter = shutil.which("rsvg-convert")
     for dark in (False, True):

@@ -3,22 +3,20 @@
 
 usage: scripts/sbom.py VERSION [FILE...] > natten-sim.cdx.json
 
-Header-only libraries are compiled into the program: their versions are those of this machine's headers. The scripts
-of data/vega are inside too. FILEs are artefacts, listed with their hashes; one that ends in .tar.gz holds the static
-program, and with it this machine's C and C++ libraries. Nothing in the output depends on the time.
+Header-only libraries are compiled into the program: their versions are those of this machine's headers. FILEs are
+artefacts, listed with their hashes; one that ends in .tar.gz holds the static program, and with it this machine's C and
+C++ libraries. Nothing in the output depends on the time.
 """
 import hashlib
 import json
 import os
-import pathlib
 import re
 import subprocess
 import sys
 
 INCLUDE = ("/usr/include", "/usr/local/include")
-MIT, BOOST, MPL, BSD, ISC = "MIT", "BSL-1.0", "MPL-2.0", "BSD-3-Clause", "ISC"
+MIT, BOOST, MPL, BSD = "MIT", "BSL-1.0", "MPL-2.0", "BSD-3-Clause"
 LGPL, GPL = "LGPL-2.1-or-later", "GPL-3.0-or-later WITH GCC-exception-3.1"
-VEGA = pathlib.Path(__file__).resolve().parent.parent / "data/vega"
 # name, licence, header, pattern(s) of its version
 LIBRARIES = [
     ("CLI11", BSD, "CLI/Version.hpp", [r'CLI11_VERSION "([\d.]+)"']),
@@ -65,16 +63,6 @@ def headers():
     return [component(*each) for each in found if each[1]], [each[0] for each in found if not each[1]]
 
 
-def bundled():
-    """What the script of HTML reports holds, by data/vega/README.md and LICENSE."""
-    readme = (VEGA / "README.md").read_text(encoding="utf-8")
-    scripts = re.search(r"Vega ([\d.]+), Vega-Lite ([\d.]+) and vega-embed ([\d.]+) in one script", readme)
-    modules = re.search(r"^D3 \(([^)]*)\)(.*)$", (VEGA / "LICENSE").read_text(encoding="utf-8"), re.MULTILINE)
-    others = [each.strip() for each in (modules[1] + modules[2].lower()).replace("\n", " ").split(",")]
-    return [component(name, scripts[i + 1], BSD) for i, name in enumerate(("vega", "vega-lite", "vega-embed"))] + \
-        [component(name, None, ISC) for name in others]
-
-
 def linked_statically():
     said = lambda *words: subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()[-1]
     return [component("glibc", said("getconf", "GNU_LIBC_VERSION"), LGPL), component("libstdc++", said("g++", "-dumpfullversion"), GPL)]
@@ -88,7 +76,6 @@ def main():
     if missing:
         print(f"sbom: no headers of {', '.join(missing)} here", file=sys.stderr)
         return 2
-    components += bundled()
     files, inside = [], {}
     for path in sys.argv[2:]:
         with open(path, "rb") as file:

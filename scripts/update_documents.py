@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Renews the outputs that README.md and docs/ show: ```console blocks, <!-- begin: command --> parts, and the
-pictures and specifications that ```sh blocks draw by --picture docs/FILE. scripts/render_charts.py renders the latter.
+pictures that ```sh blocks draw by --picture docs/FILE.
 
 usage: scripts/update_documents.py [PROGRAM_FOLDER] [DOCUMENT...]
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <natten_sim/report/pictures.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 #include "search_picture.hpp"
 

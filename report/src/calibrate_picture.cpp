@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/pictures.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 namespace natten_sim::report {
 namespace {

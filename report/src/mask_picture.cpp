@@ -6,7 +6,7 @@
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/report/draw/tile_map.hpp>
 #include <natten_sim/report/pictures.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 namespace natten_sim::report {
 namespace {

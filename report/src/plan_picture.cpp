@@ -1,6 +1,6 @@
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/text_table.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 #include "search_picture.hpp"
 

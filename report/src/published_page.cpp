@@ -49,10 +49,9 @@ std::string published_page(const PublishedFigure& figure) {
 
 std::string published_html(const std::vector<PublishedFigure>& figures) {
   draw::HtmlPage page("Published figures, and ours");
-  page.chart_library(vega_bundle(), vega_config(Scheme::kLight), vega_config(Scheme::kDark));
   for (const PublishedFigure& figure : figures) {
     page.heading(heading_of(figure)).paragraph(figure.source + ". " + published_summary(figure.rows) + ".");
-    for (const Chart& chart : published_charts(figure)) page.chart(vega_lite(chart));
+    if (!panels_of(figure).empty()) page.picture(published_picture(figure));
     draw::HtmlTable table;
     std::vector<std::vector<std::string>> cells = published_cells(figure.rows);
     table.header = cells.front();
@@ -71,7 +70,7 @@ std::string published_html(const std::vector<PublishedFigure>& figures) {
 
 std::string published_index(const std::vector<PublishedFigure>& figures) {
   std::string text =
-      "# Published figures, one page each\n\nWritten by `natten-sim reproduce all --pages docs/reproduced`. "
+      "# Published figures, one page each\n\nWritten by `natten-sim reproduce all --pages DIR`. "
       "Every figure and table of the publications that has numbers, published beside ours and beside what "
       "this project measured.\n";
   std::string work;

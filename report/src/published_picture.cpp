@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/report/draw/chart.hpp>
 #include <natten_sim/report/published_picture.hpp>
 
 namespace natten_sim::report {
@@ -181,8 +182,8 @@ std::vector<PublishedPanel> panels_of(const PublishedFigure& figure) {
 
 std::string heading_of(const PublishedFigure& figure) { return figure.work + ": " + figure.figure; }
 
-std::vector<Chart> published_charts(const PublishedFigure& figure) {
-  std::vector<Chart> plots;
+draw::Picture published_picture(const PublishedFigure& figure) {
+  std::vector<draw::Chart> plots;
   for (const PublishedPanel& panel : panels_of(figure)) {
     const draw::Heading heading =
         plots.empty() ? draw::Heading{heading_of(figure), figure.source} : draw::Heading{};
@@ -198,11 +199,7 @@ std::vector<Chart> published_charts(const PublishedFigure& figure) {
         break;
     }
   }
-  return plots;
-}
-
-draw::Picture published_picture(const PublishedFigure& figure) {
-  return picture_of(published_charts(figure), 1);
+  return picture_of(plots, 1);
 }
 
 }  // namespace natten_sim::report

@@ -2,7 +2,7 @@
 
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/scatter_report.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 #include "scatter_picture.hpp"
 

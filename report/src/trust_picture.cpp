@@ -5,7 +5,7 @@
 
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/trust_picture.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 namespace natten_sim::report {
 namespace {

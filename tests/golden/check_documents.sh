@@ -3,8 +3,8 @@
 # hold a line of slow_commands.txt run with `all` alone, which is for nightly.
 #   ```console blocks: "$ command" lines followed by their exact stdout
 #   (a command whose line ends in \ goes on in the next, here and below)
-#   ```sh blocks: every command exits 0; one that draws docs/FILE.svg or docs/FILE.vl.json draws exactly what is there
-#   ![text](FILE.svg): some command draws it, or FILE.vl.json, from which check_charts.py holds it
+#   ```sh blocks: every command exits 0; one that draws docs/FILE.svg draws exactly what is there
+#   ![text](FILE.svg): some command draws it
 #   <!-- path --> before a ```cpp block: the block is that file
 #   <!-- begin: command --> .. <!-- end -->: the lines between are the command's stdout, empty lines aside
 #   lines indented by four spaces that begin with a command: as ```sh
@@ -38,7 +38,7 @@ is_left_out() {  # COMMAND
 check_command() {  # DOCUMENT LINE: exits 0, and draws what docs/ has
   local picture
   if is_left_out "$2"; then return; fi
-  picture=$(printf '%s\n' "$2" | sed -n 's/.* --picture \(docs\/[^ ]*\.\(svg\|vl\.json\)\).*/\1/p')
+  picture=$(printf '%s\n' "$2" | sed -n 's/.* --picture \(docs\/[^ ]*\.svg\).*/\1/p')
   bash -c "${2/--picture docs\//--picture "$scratch"/}" >/dev/null 2>"$scratch/stderr" || { fail "$1: $2"; cat "$scratch/stderr"; }
   if [ -n "$picture" ]; then cmp "$picture" "$scratch/${picture#docs/}" || fail "$1: $picture is not what the command draws"; fi
   checked=$((checked + 1))
@@ -161,7 +161,7 @@ for document in docs/*.md; do
 done
 # Every picture of a page is drawn by a command of some page, so that none outlives the program that drew it.
 for picture in $(sed -n 's/^!\[.*\](\([^/)]*\.svg\))$/\1/p' docs/*.md | sort -u); do
-  grep -q -- "--picture docs/${picture%.svg}\.\(svg\|vl\.json\)" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
+  grep -q -- "--picture docs/$picture" docs/*.md || fail "docs/$picture is shown, and no command of a page draws it"
   checked=$((checked + 1))
 done
 printf 'not run here: %s\n' "${measured[@]}"

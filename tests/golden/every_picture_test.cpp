@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -33,13 +34,21 @@ std::vector<std::string> kinds_of(const Command& command) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-/// The axes of a Vega-Lite specification, wherever they stand.
-void collect_titles(const Json& part, std::set<std::string>& titles) {
-  for (const auto& [key, value] : part.items()) {
-    if ((key == "x" || key == "y") && value.is_object() && value.contains("title") && value["title"].is_string())
-      titles.insert(value["title"].get<std::string>());
-    if (value.is_structured()) collect_titles(value, titles);
+/// Titles of axes: muted text of full size that is not the subtitle, which follows the bold title.
+std::set<std::string> axis_titles(const std::string& svg) {
+  std::set<std::string> titles;
+  bool after_bold = false;
+  for (const Element& each : read_xml(svg)) {
+    if (each.name != "text") continue;
+    const auto attribute = [&](const char* name) {
+      const auto found = each.attributes.find(name);
+      return found == each.attributes.end() ? std::string() : found->second;
+    };
+    const bool muted = attribute("class") == "ns-f-muted" && attribute("font-size").empty();
+    if (muted && !after_bold && (attribute("text-anchor") == "middle" || attribute("x") == "16")) titles.insert(each.text);
+    after_bold = attribute("font-weight") == "bold";
   }
+  return titles;
 }
 
 /// Whether an axis says in what it counts: a unit in brackets, things that are counted, a ratio, or bytes, which stand at
@@ -49,7 +58,7 @@ bool states_unit(const std::string& title) {
   static const std::set<std::string> others = {
       "rows",     "updates of a row", "sectors",        "miss sectors", "tiles", "tokens", "stride",
       "capacity", "stack distance",   "measured / predicted", "bytes read from DRAM",
-      "DRAM reads over the compulsory ones"};
+      "DRAM reads over the compulsory ones", "TFLOP/s", "FLOP per byte of DRAM traffic", "time, in the unit of the costs"};
   return std::regex_search(title, unit) || others.contains(title);
 }
 
@@ -81,20 +90,17 @@ TEST_CASE("the axes of every chart say in which unit they count") {
   for (const Command& command : natten_sim::cli::commands()) {
     if (option(command, "picture") == nullptr || command.name == "sweep") continue;  // a sweep names columns
     for (const std::string& kind : kinds_of(command)) {
-      const std::string path = scratch_folder() + "/chart.vl.json";
+      const std::string path = scratch_folder() + "/chart.svg";
       const Run done = run(shown_answer(command.name, kind) + (kind.empty() ? "" : " --picture-kind " + kind) +
                            " --picture '" + path + "'");
-      if (done.err.find("Vega-Lite does not draw this one") != std::string::npos) continue;
       INFO(command.name << " " << kind << " " << done.err);
       REQUIRE(done.exit_code == 0);
-      std::set<std::string> titles;
-      collect_titles(Json::parse(read_text(path)), titles);
-      REQUIRE_FALSE(titles.empty());
+      const std::set<std::string> titles = axis_titles(read_text(path));
       for (const std::string& title : titles) {
         INFO(title);
         CHECK(states_unit(title));
       }
-      ++charts;
+      charts += titles.empty() ? 0 : 1;  // tile maps have no axes
     }
   }
   CHECK(charts >= 15);
@@ -109,19 +115,19 @@ TEST_CASE("a kind that an answer does not have is refused, with what it needs or
 }
 
 TEST_CASE("the parts of a plan's step are as long as its answer says") {
-  const std::string path = scratch_folder() + "/step.vl.json";
+  const std::string path = scratch_folder() + "/step.svg";
   const Json result = result_of("plan --preset hunyuan-video --device h100 --gpus 8");
   REQUIRE(run("plan --preset hunyuan-video --device h100 --gpus 8 --picture '" + path + "'").exit_code == 0);
-  const Json chart = Json::parse(read_text(path));
-  int ends = 0;
-  for (const Json& bar : chart["data"]["values"]) {
-    if (bar["category"] != 2) continue;  // the last part ends where the step does
-    const double step = result[bar["item"].get<std::string>()]["step_ms"].get<double>();
-    CHECK(std::abs(bar["length"].get<double>() - step) < 1e-9 * step);
-    CHECK(bar["from"].get<double>() < bar["length"].get<double>());
-    ++ends;
+  std::map<std::string, double> steps;  // each part tells its time under the pointer
+  for (const Element& each : read_xml(read_text(path))) {
+    const std::size_t colon = each.text.find(": ");
+    if (each.name != "title" || colon == std::string::npos) continue;
+    const std::string part = each.text.substr(colon + 2);
+    steps[each.text.substr(0, colon)] += std::stod(part) * (part.ends_with("k") ? 1000 : 1);
   }
-  CHECK(ends == 2);
+  REQUIRE(steps.size() == 2);
+  for (const auto& [item, step] : steps)  // three parts of three digits each
+    CHECK(step == Approx(result[item]["step_ms"].get<double>()).epsilon(0.005));
 }
 
 TEST_CASE("at the width of a column no text leaves the picture") {

@@ -197,7 +197,7 @@ TEST_CASE("what is missing, or is one too many, is said in a sentence") {
   check_refused("sweep count -i 64 --csv --over window=8,16", {"sweep prints CSV"});
   check_refused("schedule --q-tiles 8 --algorithm spt --emit-table -", {"'-'", "the path of a file"});
   const std::string picture = scratch_folder() + "/tiles.jpeg";
-  check_refused("count -i 64 -w 8 --quiet --picture " + picture, {"picture", ".svg, .png, .pdf or .vl.json"});
+  check_refused("count -i 64 -w 8 --quiet --picture " + picture, {"picture", ".svg, .png or .pdf"});
 }
 
 TEST_CASE("a hint names what was meant: another card has none, and a device that lacks numbers is said to") {

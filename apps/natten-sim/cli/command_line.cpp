@@ -169,8 +169,6 @@ constexpr std::pair<const char*, const char*> kOtherWords[] = {{"--gpu", "--devi
                                                                {"--draw", "--picture"},
                                                                {"--png", "--picture"},
                                                                {"--pdf", "--picture"},
-                                                               {"--vega", "--picture"},
-                                                               {"--vega-lite", "--picture"},
                                                                {"--backward", "--backprop"},
                                                                {"-o", "--output"},
                                                                {"-q", "--quiet"}};

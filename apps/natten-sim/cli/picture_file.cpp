@@ -126,7 +126,7 @@ std::string as_format(const Format& format, const std::string& path, const std::
 
 About about_picture(const std::string& draws) {
   return {.value = "FILE",
-          .help = "Draw " + draws + ": FILE.svg, .png, .pdf, or of a chart .vl.json (Vega-Lite); -: an SVG on stdout",
+          .help = "Draw " + draws + ": FILE.svg, .png or .pdf; -: an SVG on stdout",
           .echo = Echo::kNever,
           .spellings = {{.flag = "--svg"}}};
 }
@@ -191,20 +191,12 @@ draw::Picture fitted(const OutputFlags& flags, draw::Picture picture) {
 }
 
 std::string picture_bytes(const std::string& path, const draw::Picture& picture) {
-  if (path.ends_with(".vl.json")) {
-    if (picture.specification.empty())
-      throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .pdf: Vega-Lite does not draw this one");
-    return picture.specification;
-  }
   const std::string ending = fs::path(path).extension().string();
   for (const Format& format : kFormats) {
     if (ending == format.ending) return as_format(format, path, picture.svg);
   }
-  if (!ending.empty() && ending != ".svg") {
-    const std::string stem = path.substr(0, path.size() - ending.size());
-    throw InvalidParameter("picture", path, "a name that ends in .svg, .png, .pdf or .vl.json, or -",
-                           ending == ".json" ? stem + ".vl.json" : "");
-  }
+  if (!ending.empty() && ending != ".svg")
+    throw InvalidParameter("picture", path, "a name that ends in .svg, .png or .pdf, or -");
   return picture.svg;
 }
 

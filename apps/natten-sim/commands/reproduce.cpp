@@ -135,8 +135,6 @@ draw::Picture figures_picture(const std::string& path, const std::vector<Publish
     if (!report::panels_of(figure).empty()) pictures.push_back(report::published_picture(figure));
   if (pictures.empty()) throw InvalidParameter("--picture", path, "a figure with numbers to draw");
   if (pictures.size() == 1) return pictures.front();
-  if (path.ends_with(".vl.json"))
-    throw InvalidParameter("--picture", path, "one figure, by --figure NAME; --pages DIR writes all specifications");
   return draw::beside(pictures, pictures.size() > 3 ? 2 : 1);
 }
 
@@ -147,9 +145,7 @@ void write_pages(const std::string& folder, const std::vector<PublishedRow>& row
     const std::string name = folder + "/" + figure.file;
     write_file(name + ".md", report::published_page(figure));
     if (report::panels_of(figure).empty()) continue;
-    const draw::Picture picture = report::published_picture(figure);
-    write_file(name + ".svg", picture.svg);
-    write_file(name + ".vl.json", picture.specification);
+    write_file(name + ".svg", report::published_picture(figure).svg);
   }
   write_file(folder + "/index.md", report::published_index(figures));
 }
@@ -187,11 +183,11 @@ Options<ReproduceFlags> reproduce_rows() {
   rows.include(picture_rows("each figure: published, ours and what was measured here"), &ReproduceFlags::output);
   rows.add("--html", &ReproduceFlags::html,
            {.value = "FILE",
-            .help = "Write one self-contained page with interactive charts",
+            .help = "Write one self-contained page with all charts and tables",
             .echo = Echo::kNever});
   rows.add("--pages", &ReproduceFlags::pages,
            {.value = "DIR",
-            .help = "Write a page, a picture and its Vega-Lite specification of each figure, and an index",
+            .help = "Write a page and a picture of each figure, and an index",
             .echo = Echo::kNever});
   rows.add("--markdown", &ReproduceFlags::markdown,
            {.help = "A Markdown table", .excludes = {"json", "csv"}});

@@ -13,7 +13,7 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/csv.hpp>
 #include <natten_sim/report/rows.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 namespace natten_sim::cli {
 namespace {
@@ -230,7 +230,7 @@ draw::Picture picture_by_name(const draw::Heading& heading, const std::vector<Js
     plot.rows.push_back(std::move(dots));
   }
   plot.value = axis_of(y, values);
-  return report::picture_of(plot);
+  return picture_of(plot);
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ draw::Picture sweep_picture(const std::string& title, const SweepGrid& grid, con
   }
   plot.x = axis_of(x, xs);
   plot.y = axis_of(y, ys);
-  return report::picture_of(plot);
+  return picture_of(plot);
 }
 
 }  // namespace natten_sim::cli

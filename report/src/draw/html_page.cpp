@@ -46,21 +46,6 @@ constexpr std::string_view kStyle =
     "figure{margin:1em 0;overflow-x:auto}figcaption{color:var(--muted);font-size:13px}\n"
     "figure>svg{max-width:100%;height:auto}\n";
 
-/// Draws a chart in the scheme of the reader, and again when that changes.
-constexpr std::string_view kShow =
-    "function show(id,spec){const query=matchMedia('(prefers-color-scheme: dark)');"
-    "const draw=()=>vegaEmbed('#'+id,spec,{config:schemes[query.matches?1:0],renderer:'svg',actions:"
-    "{export:true,source:false,compiled:false,editor:false}});"
-    "query.addEventListener('change',draw);draw();}\n";
-
-/// Text of a script: no element can end in it.
-std::string script_text(std::string_view text) {
-  std::string result(text);
-  for (std::size_t at = result.find("</script"); at != std::string::npos; at = result.find("</script", at))
-    result.insert(at + 1, "\\");
-  return result;
-}
-
 std::string row_of(const std::vector<std::string>& cells, const char* tag, const std::vector<bool>& numeric) {
   std::string row;
   for (std::size_t i = 0; i < cells.size(); ++i) {
@@ -121,22 +106,6 @@ HtmlPage& HtmlPage::table(const HtmlTable& table) {
   return *this;
 }
 
-HtmlPage& HtmlPage::chart_library(std::string_view script, std::string_view light, std::string_view dark) {
-  library_ = fmt::format("<script>{}</script>\n<script>const schemes=[{},{}];</script>\n",
-                         script_text(script), script_text(light), script_text(dark));
-  return *this;
-}
-
-HtmlPage& HtmlPage::chart(std::string_view specification, std::string_view caption) {
-  if (library_.empty()) throw std::invalid_argument("a chart needs a chart library");
-  const std::string id = fmt::format("chart{}", charts_++);
-  body_ += fmt::format("<figure>\n<div id=\"{}\"></div>\n", id);
-  if (!caption.empty()) body_ += "<figcaption>" + escape(caption) + "</figcaption>\n";
-  body_ += "</figure>\n";
-  scripts_ += fmt::format("show(\"{}\",{});\n", id, script_text(specification));
-  return *this;
-}
-
 HtmlPage& HtmlPage::picture(const Picture& picture, std::string_view caption) {
   body_ += "<figure>\n" + picture.svg;
   if (!caption.empty()) body_ += "<figcaption>" + escape(caption) + "</figcaption>\n";
@@ -152,7 +121,6 @@ std::string HtmlPage::finish() && {
          title + "</title>\n<style>\n:root{" + variables(&Shade::light) +
          "}\n@media (prefers-color-scheme:dark){:root{" + variables(&Shade::dark) + "}}\n" +
          std::string(kStyle) + "</style>\n</head>\n<body>\n<h1>" + title + "</h1>\n" + body_ +
-         (charts_ == 0 ? "" : library_ + "<script>\n" + std::string(kShow) + scripts_ + "</script>\n") +
          "</body>\n</html>\n";
 }
 

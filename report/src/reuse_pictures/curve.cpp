@@ -2,7 +2,7 @@
 
 #include <natten_sim/report/reuse_picture.hpp>
 #include <natten_sim/report/reuse_report.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 #include "reuse_numbers.hpp"
 #include "reuse_pictures.hpp"

@@ -78,7 +78,7 @@ draw::CurvePlot plot_over_sms(const std::string& title, const std::string& y_lab
 
 draw::Picture miss_curves(std::span<const OrderCurve> curves) {
   using enum draw::SeriesStyle;
-  std::vector<Chart> charts;
+  std::vector<draw::Chart> charts;
   for (const OrderCurve& curve : curves) {
     draw::CurvePlot plot = plot_over_tokens(curve, kOverCompulsory);
     plot.series = {
@@ -94,7 +94,7 @@ draw::Picture miss_curves(std::span<const OrderCurve> curves) {
 
 std::optional<draw::Picture> throughput_curves(std::span<const OrderCurve> curves) {
   using enum draw::SeriesStyle;
-  std::vector<Chart> charts;
+  std::vector<draw::Chart> charts;
   for (const OrderCurve& curve : curves) {
     draw::CurvePlot plot = plot_over_tokens(curve, "TFLOP/s");
     plot.y.from_zero = true;
@@ -108,10 +108,10 @@ std::optional<draw::Picture> throughput_curves(std::span<const OrderCurve> curve
   return picture_of(charts, 2, {"Throughput of cyclic and sawtooth walks over the length", ""});
 }
 
-std::vector<Chart> active_sms_curves(std::span<const validate::ActiveSmsPoint> points,
+std::vector<draw::Chart> active_sms_curves(std::span<const validate::ActiveSmsPoint> points,
                                              std::span<const validate::StreamCapacity> capacities) {
   using enum draw::SeriesStyle;
-  std::vector<Chart> charts;
+  std::vector<draw::Chart> charts;
   if (!points.empty()) {
     draw::CurvePlot rate = plot_over_sms("Hit rate", "hit rate", draw::Scale::kLinear);
     rate.series = {{.label = "1 - DRAM / loads", .points = {}, .style = kPoints},

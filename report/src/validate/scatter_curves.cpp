@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
 #include "validate/view_tables.hpp"

@@ -3,7 +3,7 @@
 #include <set>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 
 #include "validate/validation_pictures.hpp"
 

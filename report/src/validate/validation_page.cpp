@@ -5,7 +5,7 @@
 #include <natten_sim/report/draw/html_page.hpp>
 #include <natten_sim/report/validation_page.hpp>
 #include <natten_sim/report/validation_report.hpp>
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 
 #include "validate/validation_pictures.hpp"
@@ -89,16 +89,15 @@ void add_views(draw::HtmlPage& page, const RecordedData& data) {
 std::string validation_page(const std::vector<validate::Recording>& recordings,
                             const validate::Comparison& comparison, const RecordedData& data) {
   draw::HtmlPage page("Predictions against measurements");
-  page.chart_library(vega_bundle(), vega_config(Scheme::kLight), vega_config(Scheme::kDark));
   page.paragraph(verdict_text(comparison) + ".");
   page.heading("Measured where").table(head_table(recordings));
   page.heading("Errors of the predictions")
       .paragraph("Absolute relative deviations. Points that a model was fitted on are never counted with "
                  "those that it was not.")
       .table(error_table(comparison));
-  for (const draw::ScatterPlot& plot : comparison_plots(comparison)) page.chart(vega_lite(plot));
+  for (const draw::ScatterPlot& plot : comparison_plots(comparison)) page.picture(render(plot));
   for (const validate::Recording& recording : recordings) {
-    for (const draw::CurvePlot& plot : recorded_curves(recording)) page.chart(vega_lite(plot));
+    for (const draw::CurvePlot& plot : recorded_curves(recording)) page.picture(render(plot));
   }
   add_views(page, data);
   page.heading("Every point").table(point_table(comparison));

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include <natten_sim/report/vega_chart.hpp>
+#include <natten_sim/report/draw/chart.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
@@ -24,7 +24,7 @@ namespace natten_sim::report {
 [[nodiscard]] std::optional<draw::Picture> throughput_curves(std::span<const validate::OrderCurve> curves);
 
 /// Hit rates and misses over the SMs at work, then what the L2 keeps of streams; none of what is not there.
-[[nodiscard]] std::vector<Chart> active_sms_curves(
+[[nodiscard]] std::vector<draw::Chart> active_sms_curves(
     std::span<const validate::ActiveSmsPoint> points, std::span<const validate::StreamCapacity> capacities);
 
 /// Predicted against measured, a plot a counter, suite and device.

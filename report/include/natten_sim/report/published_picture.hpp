@@ -5,7 +5,6 @@
 
 #include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>
-#include <natten_sim/report/vega_chart.hpp>
 #include <natten_sim/validate/published/published_row.hpp>
 
 namespace natten_sim::report {
@@ -43,15 +42,12 @@ struct PublishedPanel {
 /// "GNA, table 4.2"
 [[nodiscard]] std::string heading_of(const PublishedFigure& figure);
 
-/// One a panel: what the SVG is drawn from and what the interactive page shows.
-[[nodiscard]] std::vector<Chart> published_charts(const PublishedFigure& figure);
-
-/// @throws std::invalid_argument without panels.
+/// A chart per panel. @throws std::invalid_argument without panels.
 [[nodiscard]] draw::Picture published_picture(const PublishedFigure& figure);
 
 /// A page of Markdown: source, the picture FILE.svg if there is one, and every row.
 [[nodiscard]] std::string published_page(const PublishedFigure& figure);
-/// One self-contained HTML page of all figures, with charts that answer to the pointer.
+/// One self-contained HTML page of all figures, whose charts tell a mark's numbers under the pointer.
 [[nodiscard]] std::string published_html(const std::vector<PublishedFigure>& figures);
 /// The page that leads to all of them: work, figure, rows, how many judged and how many of them outside.
 [[nodiscard]] std::string published_index(const std::vector<PublishedFigure>& figures);

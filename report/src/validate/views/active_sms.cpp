@@ -22,7 +22,7 @@ Json active_row(const std::string& device, const ActiveSmsPoint& point) {
 std::optional<ValidationView> make_active_sms(const RecordedData& data) {
   ValidationView view;
   view.empty_row = active_row({}, {});
-  std::vector<Chart> charts;
+  std::vector<draw::Chart> charts;
   Cells table = {
       {"SMs", "L2 hit rate", "1 - 1/SMs", "DRAM hit rate", "predicted", "reads / compulsory", "device"}};
   for (const Recording& recording : data.recordings) {
@@ -37,7 +37,7 @@ std::optional<ValidationView> make_active_sms(const RecordedData& data) {
                        cell(p.predicted, "{:.4f}"), fmt::format("{:.2f}", p.misses),
                        recording.head.device.name});
     }
-    for (Chart& each : active_sms_curves(points, stream_capacities(recording)))
+    for (draw::Chart& each : active_sms_curves(points, stream_capacities(recording)))
       charts.push_back(std::move(each));
   }
   if (!charts.empty()) view.picture = picture_of(charts, 2, {"Hit rates and misses over the SMs at work", ""});

@@ -43,18 +43,12 @@ class HtmlPage {
   HtmlPage& list(const std::vector<std::string>& items);
   /// Wide tables scroll in themselves. Rows may be shorter than the header.
   HtmlPage& table(const HtmlTable& table);
-  /// A chart library for `chart`, as the text of a script that defines vegaEmbed, and its settings as JSON,
-  /// light and dark. The page carries it once.
-  HtmlPage& chart_library(std::string_view script, std::string_view light, std::string_view dark);
-  /// `specification`: JSON of Vega-Lite. Needs a chart library. @throws std::invalid_argument without one.
-  HtmlPage& chart(std::string_view specification, std::string_view caption = {});
   HtmlPage& picture(const Picture& picture, std::string_view caption = {});
 
   [[nodiscard]] std::string finish() &&;
 
  private:
-  std::string title_, body_, library_, scripts_;
-  std::size_t charts_ = 0;
+  std::string title_, body_;
 };
 
 }  // namespace natten_sim::draw

@@ -25,7 +25,6 @@ struct Picture {
   std::string svg;
   double width = 0, height = 0;  ///< pixels
   std::string title{};           ///< what a reader of screens says
-  std::string specification{};   ///< the same chart for a chart library (vega_chart.hpp); empty: none draws it
   /// The same in another width, in pixels, with text of the same size; null: it can only be scaled.
   std::function<Picture(double width)> at_width{};
 };
