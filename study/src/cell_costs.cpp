@@ -71,8 +71,8 @@ std::string refusal(const CostCell& cell, const Device& device, const TilePhysic
     for (const std::int64_t each : kernel->head_dims) {
       if (pass->tiles_of(each) != nullptr) dims.push_back(std::to_string(each));
     }
-    return cell.kernel + " has no " + name_of(cell.pass) + " pass of head dim " + std::to_string(cell.head_dim) +
-           "; it has " +
+    return cell.kernel + " has no times of head dim " + std::to_string(cell.head_dim) + " " + name_of(cell.pass) +
+           "; there are those of " +
            (dims.empty() ? "multiples of 8 up to " + std::to_string(pass->tiles.back().head_dim) : joined(dims));
   }
   if (std::find(pass->dtypes.begin(), pass->dtypes.end(), cell.dtype) == pass->dtypes.end())

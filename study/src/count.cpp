@@ -10,6 +10,7 @@
 
 #include "count_time.hpp"
 #include "cycle_copies.hpp"
+#include "dense_sequence.hpp"
 #include "fast_path_change.hpp"
 #include "flex_blocks.hpp"
 #include "timed_kernel.hpp"
@@ -60,11 +61,6 @@ BackwardCount backward_count(const TilingProblem& problem, const TileCount& coun
   backward.flops = flops_that_fit(count, workload);
   backward.approximate_mma_flops = approximate_mma_flops(count, workload);
   return backward;
-}
-
-/// Whether the kernel is a library's, which NATTEN does not run.
-bool asks_library(const CountQuestion& question) {
-  return question.kernel && question.kernel->own == nullptr && is_library(question.kernel->name);
 }
 
 /// blackwell-fna takes fp8 forward alone.
@@ -188,9 +184,21 @@ struct Prepared {
   CountQuestion full;
   std::optional<std::string> in_place;
   bool window_defaulted = false;
+  bool sequence = false;  ///< a kernel of a library, or this project's on sequences
   TilingProblem problem;
   ChosenTiles chosen;
 };
+
+/// Of a dense kernel's tiles nothing is open.
+void take_dense(const TimedKernel& kernel, const Catalog& catalog, Prepared& known) {
+  require_dense_mask(kernel, known.problem.mask);
+  if (!known.sequence) return;
+  CountQuestion& full = known.full;
+  known.chosen.defaulted = full.q_tile.empty() || full.kv_tile.empty();
+  take_sequence(kernel, catalog, full);
+  known.problem.mask = make_mask(full.setting.input, full.window, full.stride, full.dilation, full.causal);
+  known.chosen.tiles = {full.q_tile, full.kv_tile};
+}
 
 Prepared prepared(const CountQuestion& asked, const Context& context) {
   Prepared known{.full = with_kernel(asked)};
@@ -198,7 +206,10 @@ Prepared prepared(const CountQuestion& asked, const Context& context) {
   known.in_place = backend_in_place(full, context);
   if (known.in_place) full.setting.backend = known.in_place;
   full.backward = asks_backward(full);
-  full.setting = resolved(setting_of_kernel(full, context.catalog), context.catalog, full.backward);
+  const std::optional<TimedKernel> dense = named_dense_kernel(full, context.catalog);
+  known.sequence = dense && dense->library;
+  full.setting = known.sequence ? setting_of_sequence(full, context.catalog)
+                                : resolved(setting_of_kernel(full, context.catalog), context.catalog, full.backward);
   if (full.setting.input.empty())
     throw InvalidParameter("input", "none",
                            mention("input") + " with one size an axis, or " + mention("preset"));
@@ -209,7 +220,8 @@ Prepared prepared(const CountQuestion& asked, const Context& context) {
   problem.tiling = full.tiling;
   problem.kv_tiling = asks_cycle(full.cyclic) ? full.kv_tiling.value_or(KvTiling::kStatic)
                                               : effective_kv_tiling(full.kv_tiling, full.setting, context.catalog);
-  known.chosen = chosen_tiles(full, speaks_of_natten(full), problem, context.catalog);
+  if (dense) take_dense(*dense, context.catalog, known);
+  if (!known.sequence) known.chosen = chosen_tiles(full, speaks_of_natten(full), problem, context.catalog);
   problem.tiles = known.chosen.tiles;
   return known;
 }
@@ -240,27 +252,27 @@ CountAnswer answer_of(const CountQuestion& asked, const Context& given, AxisCoun
     full.backward_kv_tile = answer.backward->problem.tiles.kv_tile;
     full.backward_q_tiling = answer.backward->problem.kv_tiling;
   }
-  if (speaks_of_natten(known.full) && !asks_library(known.full))
+  if (speaks_of_natten(known.full) && !known.sequence)
     answer.kernel = kernel_answer({.setting = full.setting,
                                    .forward = problem,
                                    .forward_count = answer.forward.count,
                                    .backward = answer.backward ? &answer.backward->problem : nullptr,
                                    .backward_count = answer.backward ? &answer.backward->count : nullptr,
                                    .forward_axes = forward.axes,
-                                   .backward_axes = backward.axes,
-                                   .backend_named = asked.setting.backend.has_value()},
+                                   .backward_axes = backward.axes},
                                   context);
   if (in_place) answer.kernel.unused_backend = parse_name<NattenBackend>(context.catalog.backend(*asked.setting.backend).name);
   if (const auto& kernel = answer.kernel.forward;
       kernel && !kernel->dense_path && kernel->attention.family != NattenBackend::kFlexFna)
     answer.fast_path_change = fast_path_change(
         problem, accepted_pairs(*answer.kernel.call, context.catalog.natten_release(full.setting.natten)));
-  if (asked.kernel || full.setting.device) add_times(full, problem, context, answer);
+  if (full.kernel || full.setting.device) add_times(full, problem, context, answer);
   fill_in(problem, full);
   if (has_cycle(problem.mask)) add_ways_around(asked, full.setting, context, memo, answer);
   if (full.setting.preset) answer.preset = context.catalog.preset(*full.setting.preset);
   answer.chosen_backend = full.setting.backend;
-  full.setting.backend = chosen.backend;
+  answer.implemented_by = chosen.backend;
+  if (in_place) full.setting.backend = context.catalog.backend(*asked.setting.backend).name;
   return answer;
 }
 
@@ -301,7 +313,7 @@ WalkCost cost_of_runs(const TilingProblem& problem, Walk walk) {
 /// CTAs that are listed to be simulated, of one head, and the queries of each key before them.
 WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, Walk walk, const Context& context) {
   const Setting& setting = full.setting;
-  if (!setting.device || !setting.backend) return {};
+  if (!setting.device || (!setting.backend && !full.kernel)) return {};
   const Device& device = context.catalog.device(*setting.device);
   const std::string name = full.kernel ? full.kernel->name : *setting.backend;
   const TimedKernel kernel = timed_kernel(name, device, context.catalog);

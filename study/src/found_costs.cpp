@@ -7,6 +7,9 @@
 namespace natten_sim::study {
 namespace {
 
+/// Tokens of the least tile that FlexAttention has.
+constexpr std::int64_t kStepOfFlex = 16;
+
 MissingTime missing(std::string sentence) { return {std::move(sentence)}; }
 
 /// What else is timed on the device: "there are times on h200 of hopper-fna (head dim 128), ..".
@@ -43,6 +46,16 @@ void take_tiles_of_blocks(const TimeQuestion& question, const Device& device, co
   }
 }
 
+/// Why FlexAttention runs no such blocks; empty: it does. PyTorch refuses blocks that its tiles do not divide, and Triton
+/// multiplies tiles of 16 and more.
+std::string refusal_of_flex(const TilePair& tiles) {
+  const std::int64_t q = product(tiles.q_tile, "q_tile"), kv = product(tiles.kv_tile, "kv_tile");
+  if (q % kStepOfFlex == 0 && kv % kStepOfFlex == 0) return "";
+  return std::string(kFlexAttention) + " takes blocks of multiples of " + std::to_string(kStepOfFlex) + " tokens (PyTorch: "
+         "\"Q and KV block size must be divisible by BLOCK_M and BLOCK_N\", which are at least as large), not " +
+         std::to_string(q) + " and " + std::to_string(kv);
+}
+
 }  // namespace
 
 std::string measurement(const TimeQuestion& question, const std::string& kernel) {
@@ -74,7 +87,12 @@ std::variant<KernelCosts, MissingTime> find_costs(const TimeQuestion& question, 
   }
   if (kernel.library && question.ctas) take_tiles_of_blocks(question, device, catalog, cell);
   auto found = costs_of_cell(cell, catalog);
-  if (auto* of_cell = std::get_if<KernelCosts>(&found)) return std::move(*of_cell);
+  if (auto* of_cell = std::get_if<KernelCosts>(&found)) {
+    const bool measured = of_cell->passes.front().evidence.origin == CostOrigin::kMeasured;
+    std::string reason = measured || kernel.name != kFlexAttention ? "" : refusal_of_flex(question.tiles);
+    if (!reason.empty()) return missing(std::move(reason));
+    return std::move(*of_cell);
+  }
   const NoCosts& none = std::get<NoCosts>(found);
   if (none.impossible) return missing(none.reason);
   const KernelCosts* costs =

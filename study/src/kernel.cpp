@@ -248,7 +248,7 @@ KernelAnswer kernel_answer(const KernelQuestion& question, const Context& contex
   if (question.setting.device) answer.passed_over = passed_over(rules, *answer.call);
   NattenVerdict verdict = verdict_of(rules, *answer.call);
   answer.refusal = std::move(verdict.refusal);
-  if (answer.refusal && question.setting.device && !question.backend_named) {
+  if (answer.refusal && question.setting.device) {
     if (auto none_runs = choose_backend(rules, *answer.call).refusal) answer.refusal = std::move(none_runs);
   }
   if (answer.refusal) {

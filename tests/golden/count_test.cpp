@@ -74,7 +74,7 @@ TEST_CASE("the echoed input alone reproduces the run") {
        {std::pair{"--kv-tiling", "kv_tiling"}, std::pair{"--tiling", "tiling"},
         std::pair{"--backend", "backend"}, std::pair{"--dtype", "dtype"},
         std::pair{"--backward-q-tiling", "backward_q_tiling"}, std::pair{"--dense-steps", "dense_steps"}}) {
-    line += std::string(" ") + flag + " " + input[key].get<std::string>();
+    if (!input[key].is_null()) line += std::string(" ") + flag + " " + input[key].get<std::string>();
   }
   CHECK(run(line).out == first.out);
 }
@@ -82,7 +82,7 @@ TEST_CASE("the echoed input alone reproduces the run") {
 TEST_CASE("without tile shapes NATTEN's own default of the backend is used, and said") {
   const auto done = run("count -i 30 48 80 -w 18 24 24 --json");
   CHECK(Json::parse(done.out)["input"]["q_tile"] == Json({8, 4, 8}));
-  CHECK(Json::parse(done.out)["input"]["backend"] == "blackwell-fna");
+  CHECK(Json::parse(done.out)["input"]["backend"].is_null());
   CHECK(done.err.find("8x4x8") != std::string::npos);
   CHECK(done.err.find("default backend") != std::string::npos);
   CHECK(run("count -i 30 48 80 -w 18 24 24 --json --quiet").err.empty());

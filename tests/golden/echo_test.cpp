@@ -1,15 +1,19 @@
 // The `input` of an answer is a question: asked again, by a request of `serve`, it has the same answer.
 #include <algorithm>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <natten_sim/core/random_bits.hpp>
 
 #include "catch.hpp"
 #include "cli/command.hpp"
 #include "commands.hpp"
 #include "places.hpp"
 #include "program.hpp"
+#include "random.hpp"
 
 namespace echo_test {
 
@@ -91,6 +95,71 @@ TEST_CASE("the input of an answer is a question that has the same answer") {
     INFO(command.name);
     const bool of_an_installed_program = command.name == "classroom";
     CHECK((!has_json || of_an_installed_program || asked.contains(command.name)));
+  }
+}
+
+/// A question of count with whatever can be chosen, most of them answered.
+Json random_count(natten_sim::RandomSequence& random) {
+  const auto one_of = [&](const Json& values) { return values[static_cast<std::size_t>(random.below(values.size()))]; };
+  Json question = {{"input", one_of(Json::parse("[[5], [80], [384], [6, 5], [48, 5], [16, 16], [64, 64], [6, 100, 5]]"))}};
+  const std::size_t rank = question["input"].size();
+  if (random.below(3) != 0) {
+    Json window;
+    for (const Json& length : question["input"])
+      window.push_back(std::min(length.get<int>(), one_of({1, 2, 3, 5, 16, 999}).get<int>()));
+    question["window"] = window;
+  }
+  const auto maybe = [&](const char* key, std::uint64_t of, const Json& values) {
+    if (random.below(of) == 0) question[key] = one_of(values);
+  };
+  maybe("device", 2, {"h100", "h200", "b200", "a100", "rtx5090"});
+  maybe("kernel", 3, {"hopper-fna", "cutlass-fna", "flexattention", "gna", "fmha", "cudnn", "fa2", "fa4", "ours"});
+  maybe("backend", 4, {"hopper-fna", "blackwell-fna", "cutlass-fna", "flex-fna"});
+  maybe("head_dim", 2, {16, 64, 96, 128, 192, 256, 512});
+  maybe("dtype", 4, {"bf16", "fp32", "e4m3"});
+  maybe("kv_tiling", 5, {"static", "dynamic"});
+  maybe("backprop", 3, Json::array({true}));
+  maybe("deterministic", 6, Json::array({true}));
+  maybe("natten", 6, Json::array({"0.21.6"}));
+  maybe("causal", 6, Json::array({true}));
+  maybe("cyclic", 8, Json::array({true}));
+  if (random.below(4) == 0) {
+    for (const char* tile : {"q_tile", "kv_tile"}) {
+      question[tile] = Json(std::vector<int>(rank, 1));
+      question[tile][rank - 1] = one_of({4, 64, 128, 256});
+    }
+  }
+  return question;
+}
+
+std::vector<Json> answers_of(const std::vector<Json>& questions) {
+  std::string lines;
+  for (const Json& question : questions) lines += Json{{"command", "count"}, {"options", question}}.dump() + "\n";
+  std::istringstream replies(run("serve --quiet", lines).out);
+  std::vector<Json> answers;
+  for (std::string line; std::getline(replies, line);) answers.push_back(Json::parse(line));
+  return answers;
+}
+
+TEST_CASE("whatever count is asked, its echo has the same answer") {
+  const std::uint64_t seed = natten_sim::test::stored_seed();
+  natten_sim::RandomSequence random(seed);
+  INFO("NATTEN_SIM_SEED=" << seed);
+  std::vector<Json> questions, echoes, first;
+  for (int i = 0; i < 400; ++i) questions.push_back(random_count(random));
+  for (Json& answer : answers_of(questions)) {
+    if (!answer.contains("result")) continue;
+    echoes.push_back(answer["input"]);
+    first.push_back(std::move(answer));
+  }
+  CHECK(first.size() > questions.size() / 3);
+  const std::vector<Json> again = answers_of(echoes);
+  REQUIRE(again.size() == first.size());
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    INFO(echoes[i].dump());
+    REQUIRE(again[i].contains("result"));
+    CHECK(again[i]["input"] == echoes[i]);
+    CHECK(without_conclusion(again[i]["result"]) == without_conclusion(first[i]["result"]));
   }
 }
 

@@ -106,11 +106,12 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
   const study::Setting& setting = answer.question.setting;
   const TilePair& tiles = answer.forward.problem.tiles;
   if (answer.tiles_defaulted) {
-    const bool own = answer.question.kernel && answer.question.kernel->own;
-    notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", own ? answer.question.kernel->name : *setting.backend,
+    const std::optional<KernelChoice>& kernel = answer.question.kernel;
+    const bool own = kernel && (!setting.backend || !study::natten_runs(*kernel));
+    notes.note(fmt::format("tiles of {}{}: Q {}, KV {}", own ? kernel->name : answer.implemented_by.value_or(""),
                            answer.chosen_backend || own ? "" : " (the default backend)", to_string(tiles.q_tile),
                            to_string(tiles.kv_tile)));
-  } else if (!setting.backend && answer.chosen_backend &&
+  } else if (!answer.implemented_by && answer.chosen_backend &&
              (!answer.question.kernel || study::natten_runs(*answer.question.kernel))) {
     notes.note(fmt::format("{} does not implement Q {} with KV {} at head dim {}; counted all the same",
                            *answer.chosen_backend, to_string(tiles.q_tile), to_string(tiles.kv_tile),

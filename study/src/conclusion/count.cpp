@@ -9,6 +9,8 @@
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/search.hpp>
 
+#include "../dense_sequence.hpp"
+
 namespace natten_sim::study {
 namespace {
 
@@ -344,6 +346,7 @@ CountConclusion conclude(const CountAnswer& answer, const Context& given) {
   end.of = ms ? CountGain::kTime : CountGain::kPairs;
   end.before = ms ? *ms : multiplied_pairs(answer);
   const TilingProblem& problem = answer.forward.problem;
+  if (named_dense_kernel(answer.question, context.catalog)) return end;  // whose mask and tiles are what they are
   end.change = other_order(answer, context, end);
   if (end.change || answer.kernel.refusal || problem.tiling == Tiling::kSingleDimensional || problem.mask.rank() > 3)
     return end;

@@ -76,6 +76,7 @@ CountQuestion sparse_attention(const PlanQuestion& question, const Context& cont
 CountQuestion dense_attention(const PlanQuestion& question, const std::string& kernel, Walk pass) {
   CountQuestion dense;
   dense.setting = one_call(question.setting);
+  dense.setting.backend = std::nullopt;  // the kernel's own, if it has one
   dense.kernel = kernel;
   dense.backward = pass == Walk::kBackward;
   return dense;

@@ -31,8 +31,9 @@ TEST_CASE("a layout alone means dense attention, one head, and the default backe
   CHECK(answer.question.setting.heads == 1);
   CHECK(answer.question.setting.head_dim == 64);
   CHECK(answer.question.setting.dtype == Dtype::kFp16);
-  CHECK(answer.question.setting.backend == "blackwell-fna");
+  CHECK(answer.implemented_by == "blackwell-fna");
   CHECK_FALSE(answer.chosen_backend.has_value());
+  CHECK_FALSE(answer.question.setting.backend);  // of which asked again would be a choice
   CHECK(answer.forward.count.visited_tiles == answer.forward.count.dense_tiles);
   CHECK_FALSE(answer.backward.has_value());
   CHECK_FALSE(answer.forward.extra_kv.has_value());

@@ -71,8 +71,8 @@ struct PaddedTime {
 [[nodiscard]] std::optional<PaddedTime> padded_time(const CountAnswer& answer);
 
 struct CountAnswer {
-  /// With every default filled in; `setting.backend` is the backend that implements the tile pair, if one
-  /// does, and the backward tiles are empty unless the backward pass was asked for.
+  /// With every default filled in, so that it has the same answer; the backward tiles are empty unless the backward
+  /// pass was asked for. A dense kernel of a library has one sequence, in its own tiles.
   CountQuestion question;
   CountedTiles forward;
   std::optional<BackwardCount> backward;  ///< when asked for
@@ -88,6 +88,7 @@ struct CountAnswer {
   std::optional<CycleCopies> cycle_copies;  ///< with cyclic axes on a device whose rate of copies is known
   std::optional<Preset> preset;
   std::optional<std::string> chosen_backend;  ///< named by the question, or the device's
+  std::optional<std::string> implemented_by;  ///< the backend that has the tile pair; none: no one, or no backend's
   bool tiles_defaulted = false;
   bool window_defaulted = false;
 };
@@ -156,7 +157,8 @@ void describe(Members& members, const CountQuestion& question) {
   members.group("Kernel and device");
   members.add("kernel", &Q::kernel,
               {.help = "Kernel whose time is predicted: hopper-fna, blackwell-fna, cutlass-fna, flexattention, "
-                       "fmha or cudnn (dense), or a kernel file (FILE.json) [what NATTEN runs on the device]",
+                       "a dense one (fmha, cudnn, fa2, fa3, fa4), or a kernel file (FILE.json) [what NATTEN runs "
+                       "on the device]",
                .echo = Echo::kWhenSet,
                .batch = true});
   describe_launch(members, question);

@@ -88,7 +88,6 @@ struct KernelQuestion {
   const TilingProblem* backward = nullptr;  ///< with its count: the backward pass is asked for too
   const TileCount* backward_count = nullptr;
   PerAxis<AxisCount> forward_axes = {}, backward_axes = {};  ///< of these counts, where they are known
-  bool backend_named = false;  ///< the setting's backend is the user's choice, not the device's
 };
 
 /// Mask, sizes and element type as a call, without backend and tiles. With `backward`, gradients are

@@ -36,7 +36,7 @@ struct TimeQuestion {
   std::string kernel;
   std::string device;
   KernelSchedule schedule = KernelSchedule::kCooperative;
-  NeighborhoodMask mask;  ///< 1 to 3 axes; of a dense kernel only the number of tokens matters
+  NeighborhoodMask mask;  ///< 1 to 3 axes; of a dense kernel full, or causal on one
   TilePair tiles;         ///< of this pass; empty: as `count` has them; ignored by a dense kernel
   /// Single-dimensional: blocks of the row-major sequence, which FlexAttention alone runs; wants `visits`.
   Tiling tiling = Tiling::kMultiDimensional;
