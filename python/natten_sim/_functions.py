@@ -31,9 +31,13 @@ def signature_of(text: str) -> inspect.Signature:
     return inspect.Signature(_parameters(definition.args), return_annotation=ast.unparse(definition.returns))
 
 
-def named(function: Callable[..., Any], module: str) -> Callable[..., Any]:
-    """The function under its name in a module."""
+def named(function: Callable[..., Any], module: str, of_mask: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The function under its name in a module; of_mask: what answers calls with a keyword mask."""
     def call(*arguments: Any, **keywords: Any) -> Any:
+        if of_mask is not None and "mask" in keywords:
+            if keywords["mask"] is not None:
+                return of_mask(*arguments, **keywords)
+            del keywords["mask"]
         return function(*arguments, **keywords)
 
     call.__name__ = call.__qualname__ = function.__name__
@@ -47,5 +51,5 @@ def named(function: Callable[..., Any], module: str) -> Callable[..., Any]:
 
 def functions_of(extension: Any, module: str) -> dict[str, Callable[..., Any]]:
     """All public functions of the extension, by name."""
-    return {name: named(value, module) for name, value in vars(extension).items()
+    return {name: named(value, module, getattr(extension, f"_{name}_of_mask", None)) for name, value in vars(extension).items()
             if not name.startswith("_") and hasattr(value, "__nb_signature__") and not inspect.isclass(value)}

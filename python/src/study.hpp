@@ -103,11 +103,14 @@ class AnswerOf final : public Answer {
   /// `work_out` returns the answer, which is made where it stays: answers are large.
   template <typename WorkOut>
   AnswerOf(const Study<Q, A>* study, const WorkOut& work_out, SharedContext context)
-      : study_(study), answer_(work_out()), context_(std::move(context)) {}
+      : study_(study), answer_(work_out()), context_(std::move(context)), function_(study->function) {}
+
+  /// Answers of another function than the study's; `function` lives as long as the interpreter.
+  void keep_function(const char* function) { function_ = function; }
 
   [[nodiscard]] const char* schema() const override { return study_->schema; }
   [[nodiscard]] Json input() const override { return study_->input(study_->keywords, answer_); }
-  [[nodiscard]] const char* function() const override { return study_->function; }
+  [[nodiscard]] const char* function() const override { return function_; }
   [[nodiscard]] bool has_own_catalog() const override { return context_ != shipped_context(); }
   [[nodiscard]] Json result() const override { return study_->result(answer_, *context_); }
   [[nodiscard]] std::string text() const override { return study_->text(answer_, *context_); }
@@ -131,6 +134,7 @@ class AnswerOf final : public Answer {
   const Study<Q, A>* study_;
   A answer_;
   SharedContext context_;
+  const char* function_;
 };
 
 /// What a caller gave.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from types import SimpleNamespace
 from typing import Any
@@ -54,6 +55,31 @@ def test_a_rule_counts_its_pairs() -> None:
     blocks = attends.reshape(8, 32, 8, 32).sum((1, 3))
     assert answer.visited_tiles == np.count_nonzero(blocks)
     assert answer.full_tiles == np.count_nonzero(blocks == 32 * 32)
+
+
+@pytest.mark.parametrize("given", ["document:300,724&causal", block_mask(np.array([[[2, 0], [1, 2]]], dtype=np.int8)),
+                                   np.array([[2, 1], [0, 2]], dtype=np.int8)])
+def test_count_takes_a_mask_in_place_of_its_window(given: Any) -> None:
+    """As the program's `count --mask` does: by the names of count, with the answer of mask."""
+    common: dict[str, Any] = {"mask": given, "heads": 4, "head_dim": 128, "dtype": "bf16", "kernel": "fa4", "device": "h200"}
+    of_count, of_mask = (call(**common, backprop=True) for call in (natten_sim.count, natten_sim.mask))
+    assert of_count.result == of_mask.result
+    assert of_count.to_dict() == of_mask.to_dict()
+    causal: dict[str, Any] = {"mask": "causal", "q_tile": 64}
+    again = pickle.loads(pickle.dumps(natten_sim.count(**causal, input=(16, 64))))
+    # Two Q blocks of 64 see as many KV blocks of 128: 1, .. 8.
+    assert again.visited_tiles == 2 * sum(range(1, 9)) == natten_sim.mask(**causal, seqlen_q=1024).visited_tiles
+
+
+def test_a_mask_and_a_window_are_two_questions() -> None:
+    causal: dict[str, Any] = {"mask": "causal"}
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.count(**causal, input=4096, window=512)
+    assert raised.value.parameter == "mask" and "window" in str(raised.value)
+    with pytest.raises(natten_sim.Error):
+        natten_sim.count(**causal)
+    absent: dict[str, Any] = {"mask": None}
+    assert natten_sim.count(**absent, input=64, window=16).result == natten_sim.count(input=64, window=16).result
 
 
 def test_what_is_no_mask_is_refused() -> None:

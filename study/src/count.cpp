@@ -191,7 +191,7 @@ struct Prepared {
 
 /// Of a dense kernel's tiles nothing is open.
 void take_dense(const TimedKernel& kernel, const Catalog& catalog, Prepared& known) {
-  require_dense_mask(kernel, known.problem.mask);
+  require_dense_mask(kernel.name, known.problem.mask);
   if (!known.sequence) return;
   CountQuestion& full = known.full;
   known.chosen.defaulted = full.q_tile.empty() || full.kv_tile.empty();

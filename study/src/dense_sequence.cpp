@@ -10,10 +10,10 @@ namespace natten_sim::study {
 namespace {
 
 /// What takes the mask that a dense kernel lacks.
-std::string instead_of(const TimedKernel& kernel) {
-  const std::string windows = "kernels of neighborhood attention, such as flexattention: " + kernel.name +
+std::string instead_of(const std::string& kernel) {
+  const std::string windows = "kernels of neighborhood attention, such as flexattention: " + kernel +
                               " has full masks, and causal ones on one axis";
-  return kernel.name == "fa4" ? windows + "; lists of blocks by " + mention("mask") + ", as window:L,R" : windows;
+  return kernel == "fa4" ? windows + "; lists of blocks by " + mention("mask") + ", as window:L,R" : windows;
 }
 
 std::string text_of(const NeighborhoodMask& mask) {
@@ -47,11 +47,11 @@ void require_tile(const char* name, const Extents& given, const Extents& own, co
 
 }  // namespace
 
-void require_dense_mask(const TimedKernel& kernel, const NeighborhoodMask& mask) {
+void require_dense_mask(const std::string& kernel, const NeighborhoodMask& mask) {
   const bool fits = std::all_of(mask.begin(), mask.end(), [&](const AxisMask& axis) {
     return axis.window == axis.length && (!axis.causal || mask.rank() == 1);
   });
-  if (!fits) throw InvalidParameter("kernel", kernel.name + " " + text_of(mask), instead_of(kernel));
+  if (!fits) throw InvalidParameter("kernel", kernel + " " + text_of(mask), instead_of(kernel));
 }
 
 std::optional<TimedKernel> named_dense_kernel(const CountQuestion& question, const Catalog& catalog) {

@@ -10,7 +10,7 @@ namespace natten_sim::study {
 [[nodiscard]] std::optional<TimedKernel> named_dense_kernel(const CountQuestion& question, const Catalog& catalog);
 
 /// Dense kernels have full masks, and causal ones on one axis. @throws InvalidParameter for a mask that is neither.
-void require_dense_mask(const TimedKernel& kernel, const NeighborhoodMask& mask);
+void require_dense_mask(const std::string& kernel, const NeighborhoodMask& mask);
 
 /// What the question leaves out, for a kernel that NATTEN does not run: no backend, whatever the device.
 /// @throws Missing without a device, Conflict with a backend.

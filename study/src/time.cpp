@@ -256,7 +256,7 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   if (question.kernel == "fmha") result.kernel = natten_fmha(question, device, catalog).value_or(question.kernel);
   const TimedKernel kernel = timed_kernel(result.kernel, device, catalog);
   if (has_cycle(question.mask)) require_cyclic_kernel(question.kernel);
-  if (kernel.dense && !question.ctas) require_dense_mask(kernel, question.mask);
+  if (kernel.dense && !question.ctas) require_dense_mask(question.kernel, question.mask);
   const auto& [q_tile, kv_tile] = question.tiles;
   if (kernel.dense || (!q_tile.empty() && !kv_tile.empty()) || question.mask.rank() > 3) return result;
   Setting setting;

@@ -43,7 +43,7 @@ void bind_count(nb::module_& module) {
           .schema = "count",
           .doc = "Count exactly which pairs of Q and KV tiles an attention problem visits.\n\n"
                  "Counts are of one head and one batch element; FLOPs are of all of them. Only `input` "
-                 "(or a `preset`)\nhas no default.",
+                 "(or a `preset`)\nhas no default. With `mask` in place of a window it answers as mask() does.",
           .returns =
               "tiles and token pairs of one head and batch element, FLOPs and milliseconds (`time_ms`) "
               "of all of them;\n    docs/cli-count.md lists the members.",
