@@ -13,16 +13,14 @@
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/models/tiles/cutlass_ctas.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
+#include <natten_sim/models/tiles/tile_count.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
 #include <natten_sim/sim/tiles/shared_sm.hpp>
 
+#include "launch_waves.hpp"
+
 namespace natten_sim::study {
 namespace {
-
-/// How often the visits of one head are made.
-std::int64_t repeats_of(const TimeQuestion& question) {
-  return checked_multiply(question.sizes.batch, question.sizes.heads, "heads") / question.ctas_heads;
-}
 
 /// Of libraries: masks run on tiles that the diagonal cuts, in both passes; or on all.
 KernelVisits causal_library_visits(std::int64_t tokens, const PassCosts& costs, bool masks_all) {
@@ -37,6 +35,19 @@ KernelVisits causal_library_visits(std::int64_t tokens, const PassCosts& costs, 
           .masked_tiles = count.visited_tiles - unmasked};
 }
 
+/// Counts of axes without dilation, for natten_visits(). FlexAttention's blocks are counted along Q in both passes.
+PerAxis<AxisCount> counted_axes(const TimeQuestion& question, NattenBackend family, AxisCountMemo& memo) {
+  const Walk walk = family == NattenBackend::kFlexFna ? Walk::kForward : question.pass;
+  const KvTiling tiling = family == NattenBackend::kFlexFna ? KvTiling::kStatic : streamed_tiling(family, walk);
+  PerAxis<AxisCount> counted;
+  for (std::size_t axis = 0; axis < question.mask.rank(); ++axis) {
+    const bool whole = question.mask[axis].dilation == 1;
+    counted.push_back(
+        whole ? memo.count(question.mask[axis], axis_tiles(question.tiles, axis, walk), tiling, walk) : AxisCount{});
+  }
+  return counted;
+}
+
 KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
   const bool causal = kernel.dense && is_causal_sequence(question);
@@ -46,7 +57,8 @@ KernelVisits dense_visits(const TimeQuestion& question, const TimedKernel& kerne
                      checked_add(tokens, question.additional_keys, "tokens"), causal, question.pass);
 }
 
-KernelVisits visits_of_mask(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
+KernelVisits visits_of_mask(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
+                            LaunchMemo* memo) {
   if (question.ctas) return *question.visits;
   if (kernel.dense || flattens(question, kernel)) return dense_visits(question, kernel, costs);
   if (question.visits) return *question.visits;
@@ -56,93 +68,18 @@ KernelVisits visits_of_mask(const TimeQuestion& question, const TimedKernel& ker
   problem.fmha.kv_tile = costs.kv_tile_tokens;
   problem.pass = question.pass;
   problem.kernel_alone = true;
+  if (memo != nullptr) problem.counted = counted_axes(question, kernel.family, memo->axes->counts);
   return natten_visits(problem).attention;
 }
 
-/// Whether the kernel evaluates the question's mask in full tiles too.
-bool masks_full_tiles(const TimeQuestion& question, const TimedKernel& kernel, std::int64_t partial_tiles) {
-  return kernel.own != nullptr && kernel.own->masking == KernelMasking::kVisitedTiles && partial_tiles > 0 &&
-         !flattens(question, kernel);
-}
-
-KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs) {
-  KernelVisits visits = visits_of_mask(question, kernel, costs);
+KernelVisits visits_of(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
+                       LaunchMemo* memo = nullptr) {
+  KernelVisits visits = visits_of_mask(question, kernel, costs, memo);
   if (masks_full_tiles(question, kernel, visits.masked_tiles)) {
     visits.masked_tiles += visits.unmasked_tiles;
     visits.unmasked_tiles = 0;
   }
   return visits;
-}
-
-/// Times of one head's CTAs in launch order, when tiles of a launch that masks all alike take the mean.
-class CtaTimes {
- public:
-  CtaTimes(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs, const LaunchWork& work)
-      : question_(question), kernel_(kernel), costs_(costs), masked_us_(costs.masked_tile_us[work.axes - 1]) {
-    masks_all_ = masks_full_tiles(question, kernel, static_cast<std::int64_t>(work.masked_tiles));
-    // FlexAttention masks tile by tile; dense kernels where some tiles of the launch are not masked.
-    mixed_ = kernel.family == NattenBackend::kFlexFna || (kernel.dense && work.unmasked_tiles > 0);
-    tile_us_ = (work.unmasked_tiles * costs.unmasked_tile_us +
-                work.bounds_masked_tiles * costs.bounds_masked_tile_us + work.masked_tiles * masked_us_) /
-               std::max(1.0, work.tiles());
-  }
-
-  [[nodiscard]] std::vector<double> list() const {
-    std::vector<double> times;
-    if (question_.ctas) {
-      for (const CtaWork& cta : *question_.ctas) add(cta.visits, cta.share, times);
-    } else if (question_.pass == Walk::kBackward && kernel_.family == NattenBackend::kFlexFna && !kernel_.in_place) {
-      add(question_.mask, question_.tiles, Walk::kBackward, kShareOfKeyCtas, times);
-      add(question_.mask, question_.tiles, Walk::kForward, 1 - kShareOfKeyCtas, times);
-    } else if (kernel_.dense) {
-      add(question_.mask, {{costs_.q_tile_tokens}, {costs_.kv_tile_tokens}}, question_.pass, 1, times);
-      if (kernel_.longest_first && question_.pass == Walk::kForward) std::reverse(times.begin(), times.end());
-    } else {
-      add(question_.mask, question_.tiles, question_.pass, 1, times);
-    }
-    if (kernel_.own != nullptr && kernel_.longest_first && question_.pass == Walk::kForward)
-      std::reverse(times.begin(), times.end());
-    return times;
-  }
-
- private:
-  void add(const NeighborhoodMask& mask, const TilePair& tiles, Walk walk, double share,
-           std::vector<double>& times) const {
-    for (const CtaVisits& cta : list_ctas(mask, tiles, kernel_.family, walk)) add(cta, share, times);
-  }
-  void add(const CtaVisits& cta, double share, std::vector<double>& times) const {
-    poll();
-    const auto all = static_cast<double>(cta.tiles), full = masks_all_ ? 0 : static_cast<double>(cta.full);
-    const double tiles_us = mixed_ ? full * costs_.unmasked_tile_us + (all - full) * masked_us_ : all * tile_us_;
-    times.push_back(share * (costs_.cta_us + tiles_us));
-  }
-
-  const TimeQuestion& question_;
-  const TimedKernel& kernel_;
-  const PassCosts& costs_;
-  double masked_us_ = 0, tile_us_ = 0;
-  bool mixed_ = false, masks_all_ = false;
-};
-
-/// CTAs of sections of heads in launch order: a section's longest Q tiles of all its heads first. As many heads, a
-/// power of two, as 32 MiB hold K and V of.
-std::vector<double> in_sections(const std::vector<double>& head, std::int64_t heads, double bytes_of_head) {
-  constexpr double kSectionBytes = 32 << 20;
-  std::int64_t together = 1;
-  while (2 * static_cast<double>(together) * bytes_of_head <= kSectionBytes) together *= 2;
-  std::vector<double> times;
-  for (std::int64_t first = 0; first < heads; first += together) {
-    for (const double cta : head)
-      times.insert(times.end(), static_cast<std::size_t>(std::min(together, heads - first)), cta);
-  }
-  return times;
-}
-
-/// Each Q tile of all heads before the next one.
-std::vector<double> heads_first(const std::vector<double>& head, std::int64_t heads) {
-  std::vector<double> times;
-  for (const double cta : head) times.insert(times.end(), static_cast<std::size_t>(heads), cta);
-  return times;
 }
 
 /// Waves of equal CTAs whose last ones are divided along their keys: level, but for what a part costs besides its
@@ -153,30 +90,6 @@ double waves_of_divided(double ctas, std::int64_t workers, double tiles_of_cta, 
   constexpr double kPart = 2.5;
   const double level = ctas / static_cast<double>(workers), whole = even_waves(ctas, workers);
   return tokens < kFewKeys || level <= 1 ? whole : std::min(whole, level + kPart / std::max(tiles_of_cta, 1.0));
-}
-
-/// The longest worker's load in mean CTAs, CTA by CTA.
-double simulated_waves(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs,
-                       const LaunchWork& work, std::int64_t sms) {
-  std::int64_t repeats = repeats_of(question);
-  std::vector<double> times = CtaTimes(question, kernel, costs, work).list();
-  if (kernel.sequences) {
-    const auto row = static_cast<double>(question.sizes.head_dim * 4);  // a key's K and V
-    times = in_sections(times, std::exchange(repeats, 1),
-                        row * static_cast<double>(product(input_of(question.mask), "tokens")));
-  }
-  if (kernel.own != nullptr && kernel.own->launch == LaunchOrder::kHeadsFirst)
-    times = heads_first(times, std::exchange(repeats, 1));
-  const double even = work.ctas / static_cast<double>(work.workers);
-  if (costs.lone_share > 0 && costs.ctas_per_sm > 1) {
-    const double busy_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(repeats);
-    const double makespan_us = run_shared(times, repeats, {sms, costs.ctas_per_sm, costs.lone_share});
-    return busy_us > 0 ? even * makespan_us * static_cast<double>(work.workers) / busy_us : 0;
-  }
-  const bool persistent = kernel.own != nullptr && kernel.own->schedule == CtaSchedule::kPersistent;
-  const CtaSchedule schedule = persistent ? CtaSchedule::kPersistent : launch_of(question.schedule);
-  const GridRun run = run_grid(times, repeats, work.workers, schedule);
-  return run.busy > 0 ? run.makespan / run.busy * even : 0;
 }
 
 /// Blocks that are handed to a library's kernel, as its own tiles, of which they hold one or more: as many CTAs a block
@@ -331,7 +244,7 @@ std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCost
   double head_us = 0;
   if (simulated > 0) {
     const LaunchWork head = launch_work(visits, asked.mask.rank(), batch, workers);
-    const std::vector<double> times = CtaTimes(asked, kernel, costs, head).list();
+    const std::vector<double> times = cta_times(asked, kernel, costs, head);
     makespans = grid_makespans(times, batch * simulated, workers, launch_of(asked.schedule));
     head_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(batch);
   }
@@ -347,13 +260,19 @@ std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCost
   return works;
 }
 
-LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Context& context) {
-  const Device& device = context.catalog.device(asked.device);
-  const TimedKernel kernel = timed_kernel(asked.kernel, device, context.catalog);
-  const TimeQuestion question = (kernel.library || kernel.own != nullptr) && asked.ctas ? in_own_tiles(asked, costs) : asked;
+LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const Context& context) {
+  const Device& device = context.catalog.device(question.device);
+  return launch_of(question, {timed_kernel(question.kernel, device, context.catalog), device, costs, context.catalog}, nullptr);
+}
+
+LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, LaunchMemo* memo) {
+  const auto& [kernel, device, costs, catalog] = launched;
+  const bool in_own = (kernel.library || kernel.own != nullptr) && asked.ctas;
+  const TimeQuestion own = in_own ? in_own_tiles(asked, costs) : TimeQuestion{};
+  const TimeQuestion& question = in_own ? own : asked;
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const std::int64_t sms = device.sms->value;
-  const KernelVisits visits = visits_of(question, kernel, costs);
+  const KernelVisits visits = visits_of(question, kernel, costs, memo);
   const std::int64_t repeats = repeats_of(question);
   const bool causal = kernel.dense && is_causal_sequence(question);
   LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
@@ -368,19 +287,20 @@ LaunchWork work_of(const TimeQuestion& asked, const PassCosts& costs, const Cont
                       (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
   if (kernel.name == "fa2" && question.pass == Walk::kForward && question.additional_keys == 0) {
-    const std::vector<CostPrior> priors = context.catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
-    const auto pace = std::find_if(priors.begin(), priors.end(), [](const CostPrior& prior) { return prior.name == "split_pace"; });
-    const double split_pace = pace == priors.end() ? 1 : pace->value;
-    if (const auto split = split_launch(question, costs, work, sms, split_pace)) return *split;
+    const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
+    if (const auto split = split_launch(question, costs, work, sms, prior_value(priors, "split_pace", 1))) return *split;
   }
   if (even && kernel.sequences) {
     work.waves = waves_of_divided(work.ctas, work.workers, work.tiles() / std::max(work.ctas, 1.0),
                                   product(input_of(question.mask), "tokens"));
     return work;
   }
-  work.waves = even     ? waves_of_equal(work.ctas, sms, costs)
-               : listed ? simulated_waves(question, kernel, costs, work, sms)
-                        : uneven_waves(work.ctas, work.workers, causal ? 2 : 1).estimate;
+  if (listed && !even && memo != nullptr && memo->waves == WaveCount::kBounded)
+    memo->bounds = bounded_waves(question, kernel, costs, work, memo->axes->ctas);
+  work.waves = even                                       ? waves_of_equal(work.ctas, sms, costs)
+               : listed && memo != nullptr && memo->bounds ? memo->bounds->estimate
+               : listed                                   ? simulated_waves(question, kernel, costs, work, sms)
+                          : uneven_waves(work.ctas, work.workers, causal ? 2 : 1).estimate;
   return work;
 }
 

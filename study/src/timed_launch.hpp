@@ -1,8 +1,14 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+
+#include <natten_sim/models/tiles/axis_count_memo.hpp>
 #include <natten_sim/models/tiles/cutlass_ctas.hpp>
+#include <natten_sim/study/many_times.hpp>
 #include <natten_sim/study/time.hpp>
 
+#include "launch_waves.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -25,5 +31,28 @@ namespace natten_sim::study {
 
 /// The same of cutlass-fmha, on all tokens in a row.
 [[nodiscard]] CutlassWork dense_cutlass_work(const TimeQuestion& question, const PassCosts& costs, bool causal, std::int64_t sms);
+
+struct LaunchedKernel {
+  const TimedKernel& kernel;
+  const Device& device;
+  const PassCosts& costs;
+  const Catalog& catalog;
+};
+
+/// What launches share whose axes are alike. Not for several threads.
+struct AxisMemos {
+  AxisCountMemo counts;
+  AxisCtaMemo ctas;
+};
+
+/// How waves are found where many launches are asked about.
+struct LaunchMemo {
+  WaveCount waves = WaveCount::kSimulated;
+  std::shared_ptr<AxisMemos> axes = std::make_shared<AxisMemos>();
+  std::optional<WaveBounds> bounds = {};  ///< of the last launch, where its waves are bounded; set to none before it
+};
+
+/// work_of() by what is known; `memo` may be null.
+[[nodiscard]] LaunchWork launch_of(const TimeQuestion& question, const LaunchedKernel& launched, LaunchMemo* memo);
 
 }  // namespace natten_sim::study
