@@ -1,4 +1,4 @@
-"""Counts of many problems as arrays."""
+"""Answers of many problems as arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 from natten_sim._record import Record
 
 
-class Counts(Record):
-    """The members of a count() as NumPy arrays (rows,), and `valid`, of booleans.
+class Columns(Record):
+    """The members of answers as NumPy arrays (rows,), and `valid`, of booleans.
 
     >>> import natten_sim
     >>> counts = natten_sim.count_many(input=(64, 64), window=[[8, 8], [16, 16]], q_tile=(8, 8), kv_tile=(8, 8))

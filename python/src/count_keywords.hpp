@@ -6,7 +6,26 @@
 
 namespace natten_sim::python {
 
-/// Those of count() that say which tiles are visited: of count_many().
-[[nodiscard]] Keywords<study::CountQuestion> many_keywords();
+template <>
+struct PythonValue<Walk> {
+  static std::string hint() { return "typing.Literal['forward', 'backward']"; }
+  static Walk read(const std::string& name, nb::handle value, const Accepts&);
+  static bool write(Walk pass, Json& out);
+};
+
+/// What count() asks of one pass.
+struct AskedTime {
+  study::CountQuestion count;
+  Walk pass = Walk::kForward;
+};
+
+/// Of time(): those of count(), some of which have no default here, and the phase.
+[[nodiscard]] Keywords<AskedTime> time_keywords();
+
+/// Those of count() that say which tiles are visited.
+[[nodiscard]] Keywords<study::CountQuestion> tile_keywords();
+
+/// Of count_many(): those of count() that say which tiles are visited, and whose time.
+[[nodiscard]] Keywords<AskedTime> many_keywords();
 
 }  // namespace natten_sim::python

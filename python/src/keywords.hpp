@@ -13,6 +13,7 @@
 #include <natten_sim/study/describe/other_names.hpp>
 
 #include "python_value.hpp"
+#include "row_values.hpp"
 
 namespace natten_sim::python {
 
@@ -65,6 +66,11 @@ class Keywords {
     study::RuledOut rules_out = {};
     std::function<void(Q&, nb::handle)> read;
     std::function<bool(Q&, Json&)> write;
+    /// How many problems are asked about: values of all rows, and a row's value into the question. Null: one value alone.
+    std::unique_ptr<RowValues> (*read_rows)(const std::string&, nb::handle, const Accepts&) = nullptr;
+    std::function<void(Q&, const void*)> put = {};
+    Accepts accepts = {};
+    const char* rows_hint = nullptr;
   };
 
   /// `access`: a pointer to a member, within(..), or a function from Q& to a reference.
@@ -84,6 +90,12 @@ class Keywords {
     row.write = [=](Q& question, Json& out) {
       return PythonValue<T>::write(std::invoke(access, question), out);
     };
+    if constexpr (natten_sim::python::rows_hint<T>() != nullptr) {
+      row.read_rows = natten_sim::python::read_rows<T>;
+      row.put = [=](Q& question, const void* value) { std::invoke(access, question) = *static_cast<const T*>(value); };
+      row.accepts = accepts;
+      row.rows_hint = natten_sim::python::rows_hint<T>();
+    }
     rows_.push_back(std::move(row));
     return *this;
   }
@@ -145,6 +157,12 @@ class Keywords {
       row.write = [=, write = from.write](Q& question, Json& out) {
         return write(std::invoke(access, question), out);
       };
+      if (from.read_rows != nullptr) {
+        row.read_rows = from.read_rows;
+        row.put = [=, put = from.put](Q& question, const void* value) { put(std::invoke(access, question), value); };
+        row.accepts = from.accepts;
+        row.rows_hint = from.rows_hint;
+      }
       rows_.push_back(std::move(row));
     }
     return *this;

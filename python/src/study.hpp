@@ -17,6 +17,7 @@
 
 #include "answer.hpp"
 #include "keywords.hpp"
+#include "many.hpp"
 
 namespace natten_sim::python {
 
@@ -63,6 +64,8 @@ struct Study {
   bool threads = false;              ///< whether the answer is found by several threads
   const char* positional = nullptr;  ///< keyword that a first argument without a name is for
   bool (*is_brief)(const Q&) = nullptr;  ///< whether a short answer takes microseconds
+  const char* many = nullptr;  ///< the function that asks about many problems; null: none
+  const char* many_doc = "";   ///< what it answers
   Keywords<Q> keywords;
   A (*answer)(const Q&, const study::Context&);
   Json (*input)(const Keywords<Q>&, const A&);
@@ -228,6 +231,63 @@ template <typename Q, typename A>
   return text + "Source:\n    " + study.source;
 }
 
+/// The answers of many questions as arrays. Rows that are alike are asked about once.
+template <typename Q, typename A>
+[[nodiscard]] nb::object answer_many(const Study<Q, A>& study, const nb::kwargs& given) {
+  ManyOptions options;
+  SharedContext known = shipped_context();
+  nb::object progress = nb::none();
+  const auto many = read_many(study.keywords, given, study.many, [&](const std::string& name, nb::handle value) {
+    if (name == "catalog" && !value.is_none()) known = context_of(value);
+    if (name == "progress") progress = nb::borrow(value);
+    return name == "catalog" || name == "progress" || options.read(name, value);
+  });
+  Interruptible asking = interruptible(*known, progress);
+  const ProgressFunction tell = std::exchange(asking.context.progress, {});
+  asking.context.threads = 1;  // rows are shared out
+  std::vector<const RowValues*> columns;
+  for (const auto& column : many.columns) columns.push_back(column.values.get());
+  RowGroups groups;
+  std::vector<std::uint8_t> valid;
+  std::optional<MemberArrays> arrays;
+  {
+    nb::gil_scoped_release released;
+    groups = group_rows(columns, many.rows);
+    valid.assign(groups.first_rows.size(), 1);
+    arrays.emplace(groups.first_rows.size());
+    std::mutex taking;
+    answer_groups(groups, options, tell, valid, [&](std::size_t group, std::size_t row) {
+      Q question = many.first;
+      for (const auto& column : many.columns) many.put(column, row, question);
+      const Json result = study.result(study.answer(question, asking.context), asking.context);
+      const std::scoped_lock lock(taking);
+      arrays->take(group, result, options);
+    });
+  }
+  asking.finish();
+  return arrays->finish(valid, &groups, options);
+}
+
+template <typename Q, typename A>
+void bind_many(nb::module_& module, const Study<Q, A>* study) {
+  const std::string signature = many_signature(study->many, study->keywords) +
+                                "progress: collections.abc.Callable[[float], object] | None = None, " +
+                                ManyOptions::kSignature + ") -> natten_sim._many.Columns";
+  const std::string doc =
+      std::string(study->many_doc) + "\n\n" + "Takes the keywords of " + study->function +
+      "(), each of which may have a value a row: an array of numbers, one of\n(rows, axes) where a keyword has a size an "
+      "axis, or a list of names. Rows that are alike are asked about once.\n\n" +
+      many_doc(study->keywords) + "    progress: Called with a fraction in 0..1 now and then [nobody].\n" +
+      ManyOptions::kDoc + "Returns:\n    The members of " + study->type +
+      " as NumPy arrays, one value a row: nested members are outer_inner, lists are left out; and `valid`.\n\n"
+      "Raises:\n    Error: A value is out of its range, or contradicts another one; `parameter` names it and its row.\n"
+      "    TypeError: A keyword does not exist.\n\nSource:\n    " +
+      study->source;
+  module.def(
+      study->many, [study](const nb::kwargs& keywords) { return answer_many(*study, keywords); },
+      nb::sig(signature.c_str()), doc.c_str());
+}
+
 /// Registers the function. `study` lives as long as the module.
 template <typename Q, typename A>
 void bind_function(nb::module_& module, Study<Q, A> given) {
@@ -239,6 +299,7 @@ void bind_function(nb::module_& module, Study<Q, A> given) {
     answer->keep_keywords(keywords);
     return answer;
   };
+  if (study->many != nullptr) bind_many(module, study);
   const std::string signature = signature_of(*study), doc = doc_of(*study);
   if (study->positional == nullptr) {
     module.def(study->function, call, nb::rv_policy::take_ownership, nb::sig(signature.c_str()), doc.c_str());

@@ -21,20 +21,19 @@ void take_predicted(const PassTime& time, KernelPass& pass) {
   pass.floors->dense_rate = "time";
 }
 
-/// FlexAttention masks partial blocks alone.
-KernelVisits visits_of_blocks(const TileCount& count) {
-  return {.launched_tiles = count.walked_tiles(),
-          .visited_tiles = count.visited_tiles,
-          .unmasked_tiles = count.full_tiles,
-          .masked_tiles = count.partial_tiles()};
-}
-
 /// Whether NATTEN runs the kernel whose time was asked for.
 bool runs_kernel(const KernelPass& pass, const std::optional<KernelChoice>& kernel) {
   return !kernel || *kernel == name_of(pass.attention) || (*kernel == "fmha" && pass.attention.dense);
 }
 
 }  // namespace
+
+KernelVisits visits_of_blocks(const TileCount& count) {
+  return {.launched_tiles = count.walked_tiles(),
+          .visited_tiles = count.visited_tiles,
+          .unmasked_tiles = count.full_tiles,
+          .masked_tiles = count.partial_tiles()};
+}
 
 Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog) {
   Setting setting = question.setting;

@@ -10,6 +10,9 @@ namespace natten_sim::study {
 /// The setting of the question, with the backend of the kernel that it names; a backend named besides stays.
 [[nodiscard]] Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog);
 
+/// What a kernel visits that masks partial blocks alone, as FlexAttention does.
+[[nodiscard]] KernelVisits visits_of_blocks(const TileCount& count);
+
 /// One pass of a mask at the batch, heads, element type and extra keys of a resolved setting, whose device it
 /// is for; the kernel is the caller's to name. `schedule`: none is that of TimeQuestion.
 [[nodiscard]] TimeQuestion time_question(const Setting& setting, const NeighborhoodMask& mask,

@@ -104,6 +104,8 @@ void bind_reuse(nb::module_& module) {
               "`reduction`.",
           .source = "Sawtooth Wavefront Reordering (arXiv 2601.16032), table 2; docs/l2-reuse.md.",
           .duration = Duration::kLong,
+          .many = "reuse_many",
+          .many_doc = "Predict sectors, misses and DRAM bytes for many problems at once.",
           .keywords = keywords_of<ReuseParts>(),
           .answer = answer_reuse,
           .input = reuse_input,

@@ -52,6 +52,8 @@ void bind_scatter(nb::module_& module) {
                       "it, and\n    `remedies`, each with its nanoseconds and bytes.",
            .source = "docs/atomics.md; rates are measured, data/contention.json and data/lowering.json.",
            .duration = Duration::kLong,
+           .many = "scatter_many",
+           .many_doc = "Predict what scattered additions cost for many problems at once.",
            .keywords = keywords_of<ScatterQuestion>(),
            .answer = answer_scatter,
            .input = [](const Keywords<ScatterQuestion>& rows,

@@ -226,6 +226,8 @@ void bind_schedule(nb::module_& module) {
               "TFLOP/s.",
           .source = "DASH (arXiv 2601.21824); docs/schedules.md.",
           .duration = Duration::kLong,
+          .many = "schedule_many",
+          .many_doc = "Simulate a schedule of a deterministic backward pass for many problems at once, each with one algorithm.",
           .keywords = schedule_keywords(),
           .answer = answer_schedule,
           .input = schedule_input,

@@ -97,7 +97,7 @@ nb::object sequence_tables(nb::handle mask, std::int64_t q_tokens, std::int64_t 
 }
 
 void bind_tables(nb::module_& module) {
-  auto* rows = new Keywords<CountQuestion>(many_keywords());
+  auto* rows = new Keywords<CountQuestion>(tile_keywords());
   module.def(
       "tile_tables", [rows](const nb::kwargs& given) { return tile_tables(*rows, given); },
       nb::sig("def tile_tables(**keywords: typing.Any) -> natten_sim._tables.NeighborhoodTables"),

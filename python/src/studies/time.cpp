@@ -5,59 +5,21 @@
 #include <natten_sim/study/count.hpp>
 
 #include "answer_pictures.hpp"
-#include "described.hpp"
+#include "count_keywords.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
 namespace natten_sim::python {
-
-template <>
-struct PythonValue<Walk> {
-  static std::string hint() { return "typing.Literal['forward', 'backward']"; }
-  static Walk read(const std::string& name, nb::handle value, const Accepts&) {
-    const std::string pass = text_of(name, value, "forward or backward");
-    if (pass != "forward" && pass != "backward") throw UnknownName(name, pass, "", "forward, backward");
-    return pass == "forward" ? Walk::kForward : Walk::kBackward;
-  }
-  static bool write(Walk pass, Json& out) {
-    out = pass == Walk::kForward ? "forward" : "backward";
-    return true;
-  }
-};
 
 namespace {
 
 using study::TimeAnswer;
 using study::TimeQuestion;
 
-/// What count() asks of one pass.
-struct AskedTime {
-  study::CountQuestion count;
-  Walk pass = Walk::kForward;
-};
-
 struct TimedQuestion {
   AskedTime asked;
   TimeAnswer answer;
 };
-
-/// Those of count(), some of which have no default here, and the phase.
-Keywords<AskedTime> time_keywords() {
-  const Keywords<study::CountQuestion> of_count = keywords_of<study::CountQuestion>();
-  const auto take = [&](const std::vector<std::string>& names) { return of_count.only(names); };
-  const auto setting = within(&AskedTime::count, &study::CountQuestion::setting);
-  Keywords<AskedTime> rows;
-  rows.add("kernel", within(&AskedTime::count, &study::CountQuestion::kernel),
-           "hopper-fna, blackwell-fna, cutlass-fna, flexattention, or a dense kernel: hopper-fmha, cudnn, or "
-           "fmha, that of the device's backend, its tiles are its own; or a kernel file [what NATTEN runs on the device]");
-  rows.add("device", within(setting, &study::Setting::device), "A GPU, see kernels()");
-  rows.add("input", within(setting, &study::Setting::input), "Token layout, one size per axis, 1 to 3 axes");
-  rows.include(take({"window", "stride", "dilation", "causal", "cyclic", "q_tile", "kv_tile"}), &AskedTime::count);
-  rows.add("phase", &AskedTime::pass, "forward or backward [default]");
-  return rows.include(take({"kernel_schedule", "rest_ms", "mask_function", "mask_cost", "batch_size", "heads", "heads_kv", "head_dim", "dim_value",
-                            "dtype", "add_kv", "natten"}),
-                      &AskedTime::count);
-}
 
 /// What NATTEN runs on the device, as count() says.
 KernelChoice dispatched_kernel(study::CountQuestion count, Walk pass, const study::Context& context) {

@@ -6,6 +6,8 @@
 #include <optional>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/study/count.hpp>
 #include <natten_sim/study/time.hpp>
 
 namespace natten_sim::study {
@@ -14,6 +16,21 @@ namespace natten_sim::study {
 /// Graham's bounds (uneven_waves), in O(1) for axes that occurred before; the interval then holds both bounds. Launches
 /// of equal CTAs, and those of cutlass-fna, have a closed form, which both take.
 enum class WaveCount { kSimulated, kBounded };
+
+}  // namespace natten_sim::study
+
+namespace natten_sim {
+
+template <>
+struct NamesOf<study::WaveCount> {
+  static constexpr const char* kConcept = "waves";
+  static constexpr Name<study::WaveCount> kTable[] = {{study::WaveCount::kSimulated, "simulated"},
+                                                      {study::WaveCount::kBounded, "bounded"}};
+};
+
+}  // namespace natten_sim
+
+namespace natten_sim::study {
 
 /// A PassTime without words: nan where that has nothing.
 struct TimeNumbers {
@@ -42,6 +59,30 @@ class ManyTimes {
   /// Simulated: the numbers of time(question). Bounded: those of a launch of uneven_waves().estimate; low and high are
   /// those of its bounds, between which the simulated launch is.
   [[nodiscard]] std::optional<TimeNumbers> of(const TimeQuestion& question);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The setting as count() resolves it: with the backend of the kernel that the question names.
+[[nodiscard]] Setting counted_setting(const CountQuestion& question, const Context& context);
+
+/// The times of count() and of time(), of many problems that differ in mask and tiles alone. Not for several threads.
+class ManyCountTimes {
+ public:
+  /// Of one pass; problems say the rest. The context has the question's kernel (WithKernels) and outlives it. `like`:
+  /// another one of this thread. @throws as count()
+  ManyCountTimes(const CountQuestion& question, Walk pass, const Context& context, WaveCount waves,
+                 const ManyCountTimes* like = nullptr);
+  ~ManyCountTimes();
+  ManyCountTimes(ManyCountTimes&&) noexcept;
+
+  /// Of a valid problem of that pass. Tiles that it leaves out are those of time(). `count`: of runs of a row-major
+  /// sequence, null where it is not known. None: there is no time.
+  [[nodiscard]] std::optional<TimeNumbers> of(const TilingProblem& problem, const TileCount* count = nullptr);
+  /// Whether NATTEN has a kernel for the last problem, or the question names one.
+  [[nodiscard]] bool has_kernel() const;
 
  private:
   struct State;
