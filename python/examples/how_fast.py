@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import natten_sim
 import numpy as np
@@ -49,8 +49,8 @@ def main() -> None:
     print(f"count, one member     {1e6 * seconds(lambda: count().speedup_mean, 1000, repeat):6.2f} us")
 
     grid = np.stack(np.meshgrid(*map(np.arange, (29, 47, 79)), indexing="ij"), -1).reshape(-1, 3) + 2
-    many = seconds(lambda: natten_sim.count_many(input=(30, 48, 80), window=grid, q_tile=(4, 8, 8), kv_tile=(2, 8, 8)),
-                   1, repeat)
+    many = seconds(lambda: natten_sim.count_many(input=(30, 48, 80), window=grid, q_tile=(4, 8, 8), kv_tile=(2, 8, 8),
+                                                 threads=1), 1, repeat)
     print(f"count_many, a grid    {1e-6 * len(grid) / many:6.2f} million/s, {len(grid):,} windows")
 
     random = np.random.default_rng(1)
@@ -58,8 +58,23 @@ def main() -> None:
     windows = np.minimum(inputs, random.integers(2, 100, inputs.shape))
     strides = np.minimum(random.integers(1, 9, inputs.shape), windows)
     many = seconds(lambda: natten_sim.count_many(input=inputs, window=windows, stride=strides, q_tile=(4, 8, 8),
-                                                 kv_tile=(2, 8, 8)), 1, repeat)
+                                                 kv_tile=(2, 8, 8), threads=1), 1, repeat)
     print(f"count_many, at random {1e-6 * len(inputs) / many:6.2f} million/s, {len(inputs):,} problems")
+
+    random = np.random.default_rng(3)
+    windows = np.stack([random.integers(2, length + 1, 200_000) for length in (30, 48, 80)], axis=1)
+    strides = random.integers(1, windows + 1)
+    problem: dict[str, Any] = {"device": "h200", "input": (30, 48, 80), "heads": 24, "head_dim": 128}
+    for kernel, tiles in (("hopper-fna", ((4, 4, 8), (4, 4, 8))), ("flexattention", ((4, 4, 8), (4, 4, 8))),
+                          ("cutlass-fna", ((4, 4, 4), (4, 4, 8)))):
+        counts: list[tuple[Literal["bounded", "simulated"], int]] = [("bounded", 200_000), ("simulated", 1000)]
+        for waves, rows in counts:
+            if (kernel, waves) == ("cutlass-fna", "simulated"):  # has the same closed form
+                continue
+            many = seconds(lambda: natten_sim.time_many(kernel=kernel, window=windows[:rows], stride=strides[:rows],  # noqa: B023
+                                                        q_tile=tiles[0], kv_tile=tiles[1], waves=waves, threads=1,  # noqa: B023
+                                                        **problem), 1, repeat)
+            print(f"time_many, {kernel:13} {waves:9} {rows / many:9,.0f} /s")
 
     for name, layout, window in (("8,192 tokens", (8, 32, 32), (4, 16, 16)), ("32,768 tokens", (16, 32, 64), (8, 16, 32)),
                                  ("115,200 tokens", (30, 48, 80), (18, 24, 24))):

@@ -90,7 +90,7 @@ def test_many_times_are_those_of_one_question(kernel: str, phase: str) -> None:
 @pytest.mark.parametrize("backprop", [False, True])
 def test_many_counts_on_a_device_have_its_times(backprop: bool) -> None:
     columns = masks(8)
-    tiles = {"q_tile": (4, 4, 4), "kv_tile": (4, 4, 8)}
+    tiles: dict[str, Any] = {"q_tile": (4, 4, 4), "kv_tile": (4, 4, 8)}
     keywords = {"device": "h200", "input": LAYOUT, "heads": 3, "head_dim": 128}
     if backprop:
         def one(**asked: Any) -> Any:
@@ -111,9 +111,9 @@ def test_whatever_a_keyword_names_may_differ_by_row() -> None:
         "device": (["h100"] * 3 + ["h200"] * 3) * 4, "heads": np.arange(24) % 4 + 1,
         "head_dim": np.array([64, 128] * 12), "dtype": ["bf16", "fp16", "bf16"] * 8,
         "phase": (["forward"] * 5 + ["backward"]) * 4, "rest_ms": np.array([0, 1.5, 100] * 8),
+        "window": np.array([[17, 24], [64, 64], [9, 64], [64, 64], [33, 8], [64, 64]] * 4),
     }
-    keywords = {"input": (64, 64), "window": (17, 24)}
-    require_rows(natten_sim.time, natten_sim.time_many, keywords, columns, 24, result_of, 5)
+    require_rows(natten_sim.time, natten_sim.time_many, {"input": (64, 64)}, columns, 24, result_of, 5)
 
 
 def test_tiles_that_are_left_out_are_those_of_each_row() -> None:
@@ -166,7 +166,7 @@ def test_rows_that_are_alike_are_asked_about_once() -> None:
 
 def test_refused_rows_are_named_or_left_out() -> None:
     good: dict[str, Any] = {"kernel": "hopper-fna", "device": "h200", "input": (64, 64), "q_tile": (16, 8), "kv_tile": (16, 8)}
-    wrong = [
+    wrong: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
         (natten_sim.time_many, {**good, "window": [[8, 8], [8, 65], [8, 8]]}, "window[1]"),
         (natten_sim.time_many, {**good, "heads": [1, 2, 0]}, "heads[2]"),
         (natten_sim.time_many, {**good, "device": ["h200", "h100", "h200"], "heads": [4, 4, 4], "heads_kv": [1, 3, 4]}, "heads_kv[1]"),
@@ -199,7 +199,12 @@ def test_what_cannot_be_is_refused_at_once() -> None:
     with pytest.raises(natten_sim.Error, match="cudnn"):
         natten_sim.time_many(kernel=["cudnn", "cudn"], device="h200", input=64)
     with pytest.raises(natten_sim.Error, match="bounded"):
-        natten_sim.time_many(kernel="cudnn", device="h200", input=64, waves="closed")
+        natten_sim.time_many(kernel="cudnn", device="h200", input=64, waves="closed")  # type: ignore[arg-type]
+    with pytest.raises(natten_sim.Error, match="time_many"):
+        natten_sim.count_many(kernel="cudnn", device="h200", input=[[64], [128]])
+    with pytest.raises(natten_sim.Error) as raised:
+        natten_sim.time_many(kernel="cudnn", device="h200", input=(64, 64), window=[[64, 64], [64, 8]])
+    assert raised.value.parameter == "kernel[1]"
     with pytest.raises(natten_sim.Error) as raised:
         natten_sim.time_many(kernel="cudnn", input=64)
     assert raised.value.parameter == "device[0]"

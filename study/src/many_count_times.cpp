@@ -9,6 +9,7 @@
 #include <natten_sim/study/many_times.hpp>
 
 #include "count_time.hpp"
+#include "dense_sequence.hpp"
 #include "timed_kernel.hpp"
 
 namespace natten_sim::study {
@@ -22,6 +23,10 @@ bool covers_input(const NeighborhoodMask& mask) {
 
 Setting counted_setting(const CountQuestion& question, const Context& context) {
   return resolved(setting_of_kernel(question, context.catalog), context.catalog, question.backward);
+}
+
+bool names_dense_kernel(const CountQuestion& question, const Context& context) {
+  return named_dense_kernel(question, context.catalog).has_value();
 }
 
 struct ManyCountTimes::State {
@@ -121,7 +126,7 @@ std::optional<TimeNumbers> ManyCountTimes::of(const TilingProblem& problem, cons
     if (!kernel) return std::nullopt;
     timed.kernel = *kernel;
   }
-  // What names a kernel or leaves out tiles by the mask.
+  // What names a kernel, refuses a mask or leaves out tiles.
   const bool open = timed.tiles.q_tile.empty() || timed.tiles.kv_tile.empty() || timed.kernel == "fmha" || has_cycle(timed.mask);
   if (!open) return state_->times_of(timed.kernel).of(timed);
   const TimeQuestion whole = resolved(timed, state_->context);

@@ -80,6 +80,11 @@ NeighborhoodMask mask_of(const CountQuestion& question) {
 /// Tiles that are left out are those of the first row; of time_many() those of each row.
 void take_tiles(const CountQuestion& asked, const CountQuestion& full, bool of_each_row, const study::Context& context,
                 TilesFrame& frame) {
+  if (study::names_dense_kernel(asked, context)) {
+    if (!of_each_row)
+      throw InvalidParameter("kernel", asked.kernel->name, "kernels of neighborhood attention; count() and time_many() answer of dense ones");
+    return;
+  }
   const bool open = asked.q_tile.empty() || asked.kv_tile.empty();
   const bool of_natten = !asked.kernel || study::natten_runs(*asked.kernel);
   if (of_each_row && open && !of_natten) {

@@ -68,6 +68,9 @@ class ManyTimes {
 /// The setting as count() resolves it: with the backend of the kernel that the question names.
 [[nodiscard]] Setting counted_setting(const CountQuestion& question, const Context& context);
 
+/// Whether the question names a dense kernel: its tiles are its own.
+[[nodiscard]] bool names_dense_kernel(const CountQuestion& question, const Context& context);
+
 /// The times of count() and of time(), of many problems that differ in mask and tiles alone. Not for several threads.
 class ManyCountTimes {
  public:
