@@ -37,9 +37,16 @@ std::size_t tile_rank(const TilingProblem& problem) {
   return problem.tiling == Tiling::kSingleDimensional ? 1 : problem.mask.rank();
 }
 
-/// FlexAttention runs the backward pass with the blocks of the forward one.
+/// FlexAttention runs the backward pass with the blocks of the forward one, a kernel file may have others.
 TilePair backward_tiles(const CountQuestion& question, const TilingProblem& forward, const Catalog& catalog) {
   const bool open = question.backward_q_tile.empty() && question.backward_kv_tile.empty();
+  if (open && question.kernel && question.kernel->own && question.kernel->own->backward) {
+    TilingProblem problem = forward;
+    problem.walk = Walk::kBackward;
+    problem.tiles = {};
+    const TimedKernel kernel = timed_kernel(*question.kernel, Device{}, catalog);
+    return block_tiles(problem, block_tokens(kernel, question.setting, Walk::kBackward, catalog));
+  }
   if (open && effective_backend(question.setting, catalog).backward.empty()) return forward.tiles;
   return choose_tiles(question.setting, catalog, question.backward_q_tile, question.backward_kv_tile,
                       tile_rank(forward), Walk::kBackward)
@@ -318,7 +325,8 @@ WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, W
   const std::string name = full.kernel ? full.kernel->name : *setting.backend;
   const TimedKernel kernel = timed_kernel(name, device, context.catalog);
   if (kernel.family == NattenBackend::kCutlassFna) return {};
-  const bool flex_backward = walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna;
+  const bool flex_backward =
+      walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna && kernel.own == nullptr;
   double ctas = 1, keys = 0;
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
     const auto length = static_cast<double>(problem.mask[axis].length);

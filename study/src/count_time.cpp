@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 #include "timed_kernel.hpp"
 
@@ -37,6 +38,7 @@ KernelVisits visits_of_blocks(const TileCount& count) {
 
 Setting setting_of_kernel(const CountQuestion& question, const Catalog& catalog) {
   Setting setting = question.setting;
+  if (question.kernel && question.kernel->own && !setting.dtype) setting.dtype = default_dtype(question.kernel);
   if (!question.kernel || setting.backend) return setting;
   const Device device = setting.device ? catalog.device(*setting.device) : Device{};
   if (*question.kernel == "fmha" && !setting.device) return setting;

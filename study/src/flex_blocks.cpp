@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/models/tiles/tile_count.hpp>
+#include <natten_sim/study/kernel_choice.hpp>
 
 namespace natten_sim::study {
 namespace {
@@ -59,6 +60,12 @@ BlockTokens block_tokens(const TimedKernel& kernel, const Setting& setting, Walk
     BlockTokens own = open;
     own.q = kernel.own->q_tile;
     if (const KernelTile* tile = kernel.own->tile_of(*setting.head_dim)) own.kv = tile->kv_tile;
+    const std::optional<TileTokens> backward =
+        pass == Walk::kBackward ? backward_tokens(*kernel.own, *setting.head_dim) : std::nullopt;
+    if (backward) {
+      own.q = backward->q;
+      own.kv = backward->kv;
+    }
     return own;
   }
   const KernelCosts* costs = setting.device

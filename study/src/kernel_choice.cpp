@@ -26,6 +26,28 @@ PhysicalPass forward_of(const AttentionKernel& kernel) {
   return pass;
 }
 
+/// Of masks that are not causal, where the file tells them apart: five products, as of all kernels that make dQ, dK and dV
+/// in one pass, and a CTA of each KV tile.
+PhysicalPass backward_of(const AttentionKernel& kernel) {
+  PhysicalPass pass;
+  pass.pass = Walk::kBackward;
+  pass.products = 5;
+  pass.dtypes = kernel.backward->dtypes;
+  for (const KernelTile& tile : kernel.kv_tiles) {
+    const std::optional<TileTokens> tokens = backward_tokens(kernel, tile.head_dim);
+    if (!tokens) continue;
+    pass.tiles.push_back({.head_dim = tile.head_dim,
+                          .computed_head_dim = 0,
+                          .q_tile_tokens = tokens->q,
+                          .kv_tile_tokens = tokens->kv,
+                          .ctas_per_sm = 1,
+                          .variant = ""});
+  }
+  std::sort(pass.tiles.begin(), pass.tiles.end(),
+            [](const PhysicalTiles& a, const PhysicalTiles& b) { return a.head_dim < b.head_dim; });
+  return pass;
+}
+
 /// Its tiles on each architecture, with the products that compilers make there: those of FlexAttention.
 void add_physics(const AttentionKernel& kernel, TilePhysics& physics) {
   std::vector<KernelPhysics> added;
@@ -38,6 +60,8 @@ void add_physics(const AttentionKernel& kernel, TilePhysics& physics) {
       if (all.empty() || std::find(all.begin(), all.end(), architecture) != all.end())
         own.architectures.push_back(architecture);
     }
+    if (kernel.backward) own.passes.push_back(backward_of(kernel));
+    if (own.passes.back().tiles.empty()) own.passes.pop_back();
     for (const PhysicalTiles& tile : own.passes.front().tiles) own.head_dims.push_back(tile.head_dim);
     if (!own.architectures.empty()) added.push_back(std::move(own));
   }
@@ -81,6 +105,14 @@ const AttentionKernel* kernel_of_file(const Catalog& catalog, std::string_view n
     if (kernel.name == name && !kernel.file.empty()) return &kernel;
   }
   return nullptr;
+}
+
+std::optional<TileTokens> backward_tokens(const AttentionKernel& kernel, std::int64_t head_dim) {
+  if (!kernel.backward) return std::nullopt;
+  for (const MaskClass mask : {MaskClass::kFull, MaskClass::kWindow, MaskClass::kCausal}) {
+    if (const KernelTiles* tiles = kernel.backward->tiles_of(head_dim, mask)) return tiles->tokens;
+  }
+  return std::nullopt;
 }
 
 WithKernels::WithKernels(const Context& context, const std::vector<KernelChoice>& choices) : given_(context) {

@@ -39,7 +39,8 @@ struct PairCosts {
 /// Calls add(mask, tiles, walk, share of a pair's time) for each list of CTAs of a kernel without lists of blocks.
 template <typename Add>
 void for_each_list(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& costs, const Add& add) {
-  if (question.pass == Walk::kBackward && kernel.family == NattenBackend::kFlexFna && !kernel.in_place) {
+  const bool of_flex = kernel.family == NattenBackend::kFlexFna && !kernel.in_place && kernel.own == nullptr;
+  if (question.pass == Walk::kBackward && of_flex) {
     add(question.mask, question.tiles, Walk::kBackward, kShareOfKeyCtas);
     add(question.mask, question.tiles, Walk::kForward, 1 - kShareOfKeyCtas);
   } else if (kernel.dense) {

@@ -241,6 +241,7 @@ MaskQuestion mask_question_of(const CountQuestion& count, const GivenMask& mask,
   require_no_window(count);
   Setting setting = count.setting;
   setting.device = setting.backend = std::nullopt;  // what NATTEN would choose does not matter
+  if (!setting.dtype) setting.dtype = default_dtype(count.kernel);
   setting = resolved(setting, catalog);
   if (setting.head_dim_value != setting.head_dim)
     throw InvalidParameter("dim-value", std::to_string(*setting.head_dim_value), "that of Q and K beside " + mention("mask"));

@@ -46,9 +46,10 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   setting.dtype = question.dtype;
   // FlexAttention runs a backward pass with the blocks of the forward one.
   const bool one_table = effective_backend(setting, catalog).backward.empty();
-  const Walk pass = one_table ? Walk::kForward : question.pass;
+  const bool own_backward = kernel.own != nullptr && kernel.own->backward;
+  const Walk pass = one_table && !own_backward ? Walk::kForward : question.pass;
   if (kernel.family == NattenBackend::kFlexFna && (kernel.own != nullptr || !natten_runs(question.kernel))) {
-    const TilingProblem open{.mask = question.mask, .tiles = question.tiles, .tiling = question.tiling};
+    const TilingProblem open{.mask = question.mask, .tiles = question.tiles, .tiling = question.tiling, .walk = pass};
     result.tiles = block_tiles(open, block_tokens(kernel, setting, pass, catalog));
     return result;
   }

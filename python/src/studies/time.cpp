@@ -47,7 +47,7 @@ TimeQuestion question_of(AskedTime& asked, const study::Context& context) {
                            "a divisor of the heads, " + std::to_string(heads));
   setting.head_dim = setting.head_dim.value_or(study::kDefaultHeadDim);
   setting.head_dim_value = setting.head_dim_value.value_or(*setting.head_dim);
-  setting.dtype = setting.dtype.value_or(study::kDefaultDtype);
+  setting.dtype = setting.dtype.value_or(study::default_dtype(count.kernel));
   study::Setting of_kernel = setting;
   for (const Backend& backend : context.catalog.backends) {
     if (*count.kernel == backend.name && !count.kernel->own) of_kernel.backend = backend.name;

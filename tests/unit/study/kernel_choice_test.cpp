@@ -133,6 +133,73 @@ TEST_CASE("a file's head dim or element type that is not there is refused by wha
   CHECK(std::holds_alternative<MissingTime>(*count(question, context()).backward->time));
 }
 
+/// Backward with tiles of 64 queries and 128 keys.
+AttentionKernel kernel_with_backward() {
+  AttentionKernel kernel = plain_kernel();
+  kernel.kv_tiles = {{.head_dim = 128, .kv_tile = 128, .stages = 2}};
+  kernel.backward = context().catalog.backward_kernel("fa4", context().catalog.device("h200"));
+  kernel.backward->name = kernel.name;
+  kernel.backward->architectures = {};
+  kernel.backward->tiles = {
+      {{1, 128}, {MaskClass::kFull, MaskClass::kCausal, MaskClass::kWindow}, {.q = 64, .kv = 128}, 1}};
+  return kernel;
+}
+
+TEST_CASE("a file that describes a backward pass has its time, by its own tiles") {
+  CountQuestion question = sequence(kernel_with_backward(), 16384, 16);
+  question.backward = true;
+  const CountAnswer answer = count(question, context());
+  CHECK(answer.backward->problem.tiles == TilePair{{64}, {128}});
+  CHECK(answer.backward->count.visited_tiles == 256 * 128);
+  const PassTime& time = std::get<PassTime>(*answer.backward->time);
+  CHECK(time.ctas == 128 * 16);  // one of each KV tile of each head
+  CHECK(time.evidence.origin == CostOrigin::kPhysical);
+  CHECK(time.tflops_per_s < 989);  // an H200's tensor cores, bf16
+  CountQuestion measured = question;
+  measured.kernel = "fa4";
+  measured.q_tile = measured.kv_tile = {};
+  // FlashAttention-4 itself was measured there: within the error of what instructions alone tell.
+  const double fa4_ms = std::get<PassTime>(*count(measured, context()).backward->time).total_ms;
+  CHECK(time.low_ms < fa4_ms);
+  CHECK(fa4_ms < time.high_ms);
+  TimeQuestion alone{.kernel = "mine", .device = "h200", .mask = answer.forward.problem.mask, .pass = Walk::kBackward};
+  alone.sizes = {.heads = 16, .heads_kv = 16, .head_dim = 128, .head_dim_value = 128};
+  alone.dtype = Dtype::kBf16;
+  const WithKernels kernels(context(), *question.kernel);
+  CHECK(std::get<PassTime>(study::time(alone, kernels.get())).total_ms == time.total_ms);
+}
+
+TEST_CASE("windows of two axes have boxes of the backward pass's own tokens") {
+  CountQuestion question = sequence(kernel_with_backward(), 1, 8);
+  question.setting.input = {64, 64};
+  question.window = {16, 16};
+  question.backward = true;
+  const CountAnswer answer = count(question, context());
+  CHECK(product(answer.backward->problem.tiles.q_tile, "q_tile") == 64);
+  CHECK(product(answer.backward->problem.tiles.kv_tile, "kv_tile") == 128);
+  const CountAnswer again = count(answer.question, context());
+  CHECK(std::get<PassTime>(*again.backward->time).total_ms == std::get<PassTime>(*answer.backward->time).total_ms);
+  MaskQuestion mask;
+  mask.mask.mask.rule = CausalMask{};
+  mask.q_tokens = 16384;
+  mask.heads = 16;
+  mask.head_dim = 128;
+  mask.kernel = question.kernel.value();
+  mask.device = "h200";
+  mask.backprop = true;
+  CHECK(count_mask(mask, context()).count.backward.has_value());
+}
+
+TEST_CASE("who says no element type has that of the file") {
+  AttentionKernel typed = plain_kernel();
+  typed.dtype = Dtype::kBf16;
+  CountQuestion question = sequence(typed, 8192, 8);
+  question.setting.dtype = std::nullopt;
+  const CountAnswer answer = count(question, context());
+  CHECK(answer.question.setting.dtype == Dtype::kBf16);
+  CHECK(std::holds_alternative<PassTime>(*answer.time));
+}
+
 TEST_CASE("a changed kernel of a name that ships has nothing that was measured of that one") {
   AttentionKernel changed = plain_kernel();
   changed.name = "fa2";

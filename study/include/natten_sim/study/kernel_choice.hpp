@@ -5,6 +5,7 @@
 
 #include <natten_sim/core/attention_kernel.hpp>
 #include <natten_sim/study/context.hpp>
+#include <natten_sim/study/setting.hpp>
 
 namespace natten_sim::study {
 
@@ -30,6 +31,14 @@ class WithKernels {
   const Context& given_;
   std::optional<Context> own_;
 };
+
+/// Tiles of the backward pass of a file's kernel, of a full mask if it tells masks apart; none: it describes no such pass.
+[[nodiscard]] std::optional<TileTokens> backward_tokens(const AttentionKernel& kernel, std::int64_t head_dim);
+
+/// The element type of who says none: that of a kernel file which names one, else kDefaultDtype.
+[[nodiscard]] inline Dtype default_dtype(const std::optional<KernelChoice>& kernel) {
+  return kernel && kernel->own ? kernel->own->dtype.value_or(kDefaultDtype) : kDefaultDtype;
+}
 
 /// The kernel of a file that the catalog has by this name; null: it has none, or one that ships.
 [[nodiscard]] const AttentionKernel* kernel_of_file(const Catalog& catalog, std::string_view name);
