@@ -21,6 +21,10 @@ from natten_sim._error import Error as Error
 from natten_sim._record import Record as Record
 from natten_sim._sweep import Sweep as Sweep
 from natten_sim._sweep import sweep as sweep
+from natten_sim._tune import TunedCall as TunedCall
+from natten_sim._tune import Tuning as Tuning
+from natten_sim._tune import tune as tune
+from natten_sim._ways import Way as Way
 
 if TYPE_CHECKING:
     from natten_sim import flash4 as flash4
@@ -42,7 +46,7 @@ _OPERATORS = ("ops",)
 globals().update(_functions.functions_of(_core, __name__))
 
 __all__ = [*sorted(name for name in vars(_core) if not name.startswith("_")), "Check", "Error", "Record", "Sweep",  # noqa: PLE0604
-           "check", "sweep"]
+           "TunedCall", "Tuning", "Way", "check", "sweep", "tune"]
 
 
 def __getattr__(name: str) -> Any:
