@@ -4,6 +4,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/search/windows/count.hpp>
+#include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/study/count.hpp>
 #include <natten_sim/study/estimate.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
@@ -324,7 +325,8 @@ WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, W
   const Device& device = context.catalog.device(*setting.device);
   const std::string name = full.kernel ? full.kernel->name : *setting.backend;
   const TimedKernel kernel = timed_kernel(name, device, context.catalog);
-  if (kernel.family == NattenBackend::kCutlassFna) return {};
+  const bool causal = problem.mask.rank() == 1 && problem.mask[0].causal;
+  if (kernel.family == NattenBackend::kCutlassFna || (kernel.dense && !causal)) return {};
   const bool flex_backward =
       walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna && kernel.own == nullptr;
   double ctas = 1, keys = 0;
@@ -337,7 +339,11 @@ WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, W
   const auto repeats = static_cast<double>(setting.batch * setting.heads.value_or(1));
   if (ctas * repeats > static_cast<double>(kMostSimulated)) return {};
   constexpr double kOfCta = 40, kOfKey = 16;
-  return {(flex_backward ? 2 : 1) * ctas + keys + repeats, kOfCta * ctas + kOfKey * keys};
+  const auto found = costs_of_cell({kernel.name, device.name, *setting.head_dim, *setting.dtype, walk, {}, {}}, context.catalog);
+  const auto* costs = std::get_if<KernelCosts>(&found);
+  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(walk);
+  const bool shares_sms = pass != nullptr && pass->ctas_per_sm > 1 && pass->lone_share > 0;  // then each is run by itself
+  return {(flex_backward ? 2 : 1) * ctas + keys + (shares_sms ? ctas : 1) * repeats, kOfCta * ctas + kOfKey * keys};
 }
 
 }  // namespace

@@ -132,34 +132,71 @@ Json random_count(natten_sim::RandomSequence& random) {
   return question;
 }
 
-std::vector<Json> answers_of(const std::vector<Json>& questions) {
+/// The same of mask, schedule and atomics.
+Json random_other(const std::string& command, natten_sim::RandomSequence& random) {
+  const auto one_of = [&](const Json& values) { return values[static_cast<std::size_t>(random.below(values.size()))]; };
+  Json question = Json::object();
+  const auto maybe = [&](const char* key, std::uint64_t of, const Json& values) {
+    if (random.below(of) == 0) question[key] = one_of(values);
+  };
+  if (command == "atomics") {
+    question["updates"] = one_of({1, 512, 4096});
+    maybe("rows", 2, {16, 1024});
+    maybe("width", 2, {1, 64, 256});
+    maybe("distribution", 2, {"uniform", "zipf:1.5", "hot:4"});
+    maybe("dtype", 2, {"fp16", "bf16"});
+    maybe("device", 2, {"a100-40gb", "h100", "h200"});
+    return question;
+  }
+  const bool schedule = command == "schedule";
+  question["seqlen_q"] = one_of({512, 1000, 2048});
+  if (!schedule) question["mask"] = "full";
+  maybe("mask", 1, {"causal", "full", "window:128,0"});
+  maybe("heads", 2, {2, 8});
+  maybe("head_dim", 2, {64, 96, 128, 256, 512});
+  maybe("device", 2, {"h100", "h200", "b200", "a100"});
+  maybe("kernel", 2, schedule ? Json{"fa2", "fa3", "fa4", "cudnn", "ours"} : Json{"flexattention", "fa4", "gna"});
+  if (schedule) {
+    maybe("algorithm", 4, {"ascending", "spt", "shift"});
+  } else {
+    maybe("backprop", 2, Json::array({true}));
+    maybe("q_tile", 3, {8, 64, 128, 192, 256});
+  }
+  return question;
+}
+
+std::vector<Json> answers_of(const std::string& command, const std::vector<Json>& questions) {
   std::string lines;
-  for (const Json& question : questions) lines += Json{{"command", "count"}, {"options", question}}.dump() + "\n";
+  for (const Json& question : questions) lines += Json{{"command", command}, {"options", question}}.dump() + "\n";
   std::istringstream replies(run("serve --quiet", lines).out);
   std::vector<Json> answers;
   for (std::string line; std::getline(replies, line);) answers.push_back(Json::parse(line));
   return answers;
 }
 
-TEST_CASE("whatever count is asked, its echo has the same answer") {
+TEST_CASE("whatever is asked, its echo has the same answer") {
   const std::uint64_t seed = natten_sim::test::stored_seed();
   natten_sim::RandomSequence random(seed);
   INFO("NATTEN_SIM_SEED=" << seed);
-  std::vector<Json> questions, echoes, first;
-  for (int i = 0; i < 400; ++i) questions.push_back(random_count(random));
-  for (Json& answer : answers_of(questions)) {
-    if (!answer.contains("result")) continue;
-    echoes.push_back(answer["input"]);
-    first.push_back(std::move(answer));
-  }
-  CHECK(first.size() > questions.size() / 3);
-  const std::vector<Json> again = answers_of(echoes);
-  REQUIRE(again.size() == first.size());
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    INFO(echoes[i].dump());
-    REQUIRE(again[i].contains("result"));
-    CHECK(again[i]["input"] == echoes[i]);
-    CHECK(without_conclusion(again[i]["result"]) == without_conclusion(first[i]["result"]));
+  for (const std::string command : {"count", "mask", "schedule", "atomics"}) {
+    std::vector<Json> questions, echoes, first;
+    for (int i = 0; i < (command == "count" ? 400 : 60); ++i)
+      questions.push_back(command == "count" ? random_count(random) : random_other(command, random));
+    for (Json& answer : answers_of(command, questions)) {
+      if (!answer.contains("result")) continue;
+      echoes.push_back(answer["input"]);
+      first.push_back(std::move(answer));
+    }
+    INFO(command << ": " << first.size() << " of " << questions.size() << " answered");
+    CHECK(first.size() > questions.size() / 4);
+    const std::vector<Json> again = answers_of(command, echoes);
+    REQUIRE(again.size() == first.size());
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      INFO(echoes[i].dump());
+      REQUIRE(again[i].contains("result"));
+      CHECK(again[i]["input"] == echoes[i]);
+      CHECK(without_conclusion(again[i]["result"]) == without_conclusion(first[i]["result"]));
+    }
   }
 }
 

@@ -256,6 +256,27 @@ TEST_CASE("the estimate of a count is within a factor of two, in boxes and along
   }
 }
 
+TEST_CASE("the estimate of a library's kernel is within a factor of two, full and causal") {
+  const Context context = default_context();
+  for (const char* kernel : {"fa2", "fa4", "cudnn", "ours"}) {
+    for (const bool causal : {false, true}) {
+      for (const bool backward : {false, true}) {
+        CountQuestion question;
+        question.setting.input = {1 << 22};
+        question.setting.device = "h200";
+        question.setting.head_dim = 128;
+        question.setting.heads = 4;
+        question.setting.dtype = Dtype::kBf16;
+        question.kernel = kernel;
+        question.causal = {causal};
+        question.backward = backward && std::string(kernel) != "ours";
+        INFO(kernel << (causal ? ", causal" : ", full") << (backward ? ", both passes" : ""));
+        check_measured(estimate(question, context), measured([&] { (void)count(question, context); }));
+      }
+    }
+  }
+}
+
 TEST_CASE("the estimate of a mask is within a factor of two, whatever its rules") {
   const Context context = default_context();
   for (const char* mask : {"causal", "full", "causal|prefix:3000", "window:700,0", "document:20000,5536,40000&causal",
