@@ -266,6 +266,7 @@ def test_spaces_of_autotuners_are_pruned_for_a_call(monkeypatch: pytest.MonkeyPa
     for config in configs:
         del config.kwargs["BLOCK_M"]
         config.kwargs = {"BLOCK_M": 64, **config.kwargs}
+    assert call.tiled(configs[0]) == {**call.question, "q_tile": 64, "kv_tile": 16}
     seeds = call.autotune_seed_configs(configs, top=2)
     assert seeds == natten_sim.helion.autotune_seed_configs(configs, ask, top=2, device="h200")
     keep, other = (make(best=seeds[0], within=1.5) for make in (
