@@ -3,7 +3,7 @@
 
     python3 scripts/judge_predictions.py data/predictions/h200_short_draw.json data/recordings/nvidia-h200-short-draw.json
 
-The predictions are those of scripts/freeze_times.py or scripts/freeze_scatter.py, of points that the recording has.
+The predictions are those of scripts/freeze_times.py or of another draw in data/predictions, of points that the recording has.
 """
 
 import argparse
