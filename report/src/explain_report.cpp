@@ -206,7 +206,7 @@ std::string launches_text(std::int64_t launches) {
   return launches == 1 ? "1 launch" : fmt::format("{} launches", launches);
 }
 
-/// Of all launches of a kernel.
+/// DRAM bytes that all launches of a kernel read.
 double bytes_read(const ExplainedKernel& kernel) {
   const double of_one = kernel.launch.dram_read_bytes ? *kernel.launch.dram_read_bytes
                         : kernel.read                 ? kernel.read->predicted_bytes()

@@ -50,7 +50,7 @@ draw::Picture draw_tiles(const MaskAnswer& answer, const study::Context& context
   return draw::render(map);
 }
 
-/// Of the forward pass; null: not known.
+/// Time of the forward pass; null if it is not known.
 const study::PassTime* time_of(const BlockCount& count) {
   return count.forward ? std::get_if<study::PassTime>(&*count.forward) : nullptr;
 }

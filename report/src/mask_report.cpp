@@ -15,7 +15,7 @@ double share_of_pairs(const study::MaskAnswer& answer) {
          (static_cast<double>(*asked.q_tokens) * static_cast<double>(*asked.kv_tokens));
 }
 
-/// Of the pairs in visited blocks, those that attend.
+/// Share of the pairs in visited blocks that attend.
 double used_share(const study::MaskAnswer& answer, const study::BlockCount& count) {
   return static_cast<double>(*answer.pairs) /
          (static_cast<double>(count.visited) * static_cast<double>(count.q_tile) *

@@ -22,7 +22,7 @@ std::set<std::string>& claimed_paths() {
   return paths;
 }
 
-/// Of this thread: standard output has something in place of the answer.
+/// Whether standard output of this thread has something in place of the answer.
 thread_local bool answer_replaced = false;
 
 /// "about 40 s", or minutes, hours or days when it is more than two of them.

@@ -37,7 +37,7 @@ constexpr std::pair<const char*, double> kWidths[] = {
     {"acm-column", 241.1},  {"acm-page", 506.3},  {"icml-column", 234.9}, {"icml-page", 487.8},
     {"ieee-column", 252.0}, {"ieee-page", 516.0}, {"neurips-page", 397.5}};
 constexpr std::pair<const char*, double> kLengths[] = {{"pt", 1}, {"mm", 72 / 25.4}, {"cm", 72 / 2.54}, {"in", 72}};
-/// Of most text in a picture, and the narrowest that every chart can be.
+/// Size of most text in a picture, and the narrowest width that every chart can have.
 constexpr double kTextPixels = 12, kLeastPixels = 360;
 
 /// @throws InvalidParameter

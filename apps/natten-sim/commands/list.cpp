@@ -21,7 +21,7 @@ struct ListFlags {
   OutputFlags output;
 };
 
-/// Of everything: the names alone.
+/// Lists the names of everything.
 void list_all(const ListFlags& flags, Reply& reply, const Catalog& catalog) {
   const auto rows = [&] { return report::catalog_names_rows(catalog); };
   AnswerBody body;

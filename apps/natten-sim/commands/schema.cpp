@@ -39,7 +39,7 @@ std::vector<std::string> names_of_schemas() {
   return names;
 }
 
-/// Of all that --json prints: `input` by the rows of options, `result` by data/result-schemas.json.
+/// Schema of all that --json prints: `input` by the rows of options, `result` by data/result-schemas.json.
 std::string schema_text(const Command& command) {
   const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", "natten-sim " + command.name + " --json"},

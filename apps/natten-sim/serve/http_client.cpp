@@ -21,7 +21,7 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::size_t kMostBody = std::size_t{1} << 24, kMostHead = std::size_t{1} << 14;
-/// Of answers to one POST.
+/// Most bytes of answers to one POST.
 constexpr std::size_t kMostAnswers = std::size_t{1} << 28;
 constexpr const char* kJson = "application/json";
 

@@ -64,7 +64,7 @@ double dram_rate(const ContentionProfile& profile) {
   return profile.sweep ? profile.sweep->constants.dram_bytes_per_ns : profile.dram_bytes_per_ns;
 }
 
-/// Of a launch and those before and after it, which zero and convert.
+/// Time of a launch and of those before and after it, which zero and convert.
 double launches_ns(const MsdaRun& run, const MsdaCosts& costs, const ContentionProfile& profile) {
   double further = is_backward(run) ? 1 : 0, zeroed = is_backward(run) ? msda_gradient_bytes(run) : 0,
          converted = 0;

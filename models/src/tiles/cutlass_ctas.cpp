@@ -95,7 +95,7 @@ double longest_cut(const AxisGroup& group, std::int64_t tile, const WalkedTiles&
   return longest;
 }
 
-/// Of the tokens of an axis' tiles, those that are there.
+/// Share of the tokens of an axis' tiles that exist.
 double filled_share(const AxisMask& axis, std::int64_t tile) {
   const std::int64_t of_group = ceil_divide(ceil_divide(axis.length, axis.dilation), tile) * tile;
   return static_cast<double>(axis.length) / static_cast<double>(axis.dilation * of_group);

@@ -17,7 +17,7 @@ std::int64_t causal_visits(const FmhaKernel& kernel, std::int64_t length, Walk p
   return count_axis(AxisMask{length, length, 1, 1, true}, tiles, KvTiling::kStatic, pass).visited_tiles;
 }
 
-/// Of the KV tiles that the Q tiles visit, those that the element mask runs on.
+/// Number of visited KV tiles that the element mask runs on.
 std::int64_t masked_forward(const FmhaKernel& kernel, std::int64_t length, std::int64_t q_tiles) {
   // cutlass-fmha: tiles that end at or behind the first query. Before the last Q tile those tiles are all but
   // as many as the Q tile before visits, less one, so the sums cancel.

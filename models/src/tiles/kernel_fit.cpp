@@ -13,7 +13,7 @@
 namespace natten_sim {
 namespace {
 
-/// Of a run that does not scatter: timers, clocks, and what the model leaves out.
+/// Deviation of a run that does not scatter: timers, clocks, and what the model leaves out.
 constexpr double kRunSigma = 0.02;
 /// In the order of kNames; those from kSlowdown on may be absent.
 enum Cost : std::size_t {

@@ -11,7 +11,7 @@
 namespace natten_sim {
 namespace {
 
-/// Of a cell: what the model leaves out.
+/// Deviation of a cell: what the model leaves out.
 constexpr double kCellSigma = 0.08;
 constexpr double kExponentialsAClock = 16, kExponentialsAClockSm103 = 32;
 

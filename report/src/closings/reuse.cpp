@@ -26,7 +26,7 @@ std::string walk_name(const study::ReuseChange& change) {
                       : std::string(to_string(*change.launch)) + " launch";
 }
 
-/// Of a timed run: another walk reads less in the same time.
+/// Closing of a timed run in which another walk reads less in the same time.
 std::string idle_text(const study::ReuseConclusion& end) {
   const study::ReuseChange& idle = *end.idle;
   return fmt::format("no other walk is faster: {} reads {} instead of {} and takes {:.2f} of the time",

@@ -92,7 +92,7 @@ Closing closing_of(std::span<const study::SearchAnswer> answers) {
   if (closing.gain && best.time && !best.backward_time && answer->question.setting.attention_share)
     closing.gain_text += fmt::format(
         ", {:.2f}x end to end", end_to_end_speedup(*study::share_of(answer->question.setting), best.speedup));
-  // Of two passes the weaker evidence counts.
+  // The pass with the weaker evidence counts.
   const bool weaker =
       best.time && best.backward_time && best.backward_time->evidence.interval > best.time->evidence.interval;
   const CostEvidence& evidence = weaker ? best.backward_time->evidence : time->evidence;

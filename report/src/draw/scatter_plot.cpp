@@ -81,7 +81,7 @@ bool shown(const ScatterPlot& plot, const MeasuredPoint& point) {
   return can_show(plot.scale, point.measured) && can_show(plot.scale, point.predicted);
 }
 
-/// Of the widest tolerance, which is the first.
+/// Whether the point lies outside the widest tolerance, which is the first.
 bool is_outside(const std::vector<Tolerance>& tolerances, const MeasuredPoint& point) {
   return !tolerances.empty() &&
          std::abs(point.predicted - point.measured) > room(tolerances.front(), point.measured);

@@ -15,7 +15,7 @@ std::string tooltip_of(std::string_view tooltip) {
   return tooltip.empty() ? std::string() : "<title>" + escape(tooltip) + "</title>";
 }
 
-/// Of a mark that has lines and no face.
+/// Style of a mark that has lines and no face.
 Style as_stroke(Style style) {
   if (style.fill) style.stroke = style.fill;
   style.stroke_width = 2;

@@ -222,7 +222,7 @@ struct TilesTable {
   }
 };
 
-/// Of the suite that varies tiles.
+/// Throughputs of the suite that varies tiles; empty for others.
 std::string throughput_text(const Recording& recording) {
   if (recording.head.suite != "tiles") return "";
   std::map<std::string, TilesTable> tables;

@@ -15,7 +15,7 @@ std::int64_t bytes_of_head(const BackwardCall& call) {
 
 constexpr double kFp32 = 4;
 
-/// Of the fp32 dQ.
+/// Bytes of the fp32 dQ.
 double dq_bytes(const BackwardCall& call) {
   return kFp32 * static_cast<double>(call.batch * call.heads * call.q_tokens * call.head_dim);
 }

@@ -125,7 +125,7 @@ class ListScheduler {
           {partial_.at_dkv(worker) ? partial_.worker(worker).writer : partial_.worker(worker).free, worker});
   }
 
-  /// Of the chain's tiles that are left, the one that can be reduced first; none when all are held.
+  /// The remaining tile of the chain that can be reduced first; none when all are held.
   std::optional<std::int32_t> choose(std::int32_t worker, std::int32_t chain) {
     std::vector<std::int32_t>& tiles = left_[static_cast<std::size_t>(worker)];
     const double ready = partial_.ready(worker, TileWork::kFull);

@@ -54,7 +54,7 @@ struct Event {
   }
 };
 
-/// Of the first item that visits any tile.
+/// Key bytes of the first item that visits any tile.
 std::int64_t first_key_bytes(const AttentionWork& work) {
   for (std::int64_t position = 0; position < work.items(); ++position) {
     const AttentionWork::Item item = work.item(position);

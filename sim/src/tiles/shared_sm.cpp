@@ -33,7 +33,7 @@ class SharedSm {
   [[nodiscard]] double first_end() const { return now_ + (*ends_.begin() - served_) / pace(); }
 
  private:
-  /// Of each CTA, over its pace beside all others.
+  /// Pace of each CTA, over its pace with all others on the SM.
   [[nodiscard]] double pace() const {
     const auto count = static_cast<double>(ends_.size()), all = static_cast<double>(sms_->ctas_per_sm);
     if (all <= 2) {  // the two ends are all there is

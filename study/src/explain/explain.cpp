@@ -35,7 +35,7 @@ const Device* device_of(const ProfiledKernel& launch, const Catalog& catalog) {
   return best;
 }
 
-/// Of an even number the lower of the two in the middle, so that it was measured.
+/// Median; of an even number the lower of the two in the middle, so that it was measured.
 std::optional<double> median(std::vector<double> values) {
   if (values.empty()) return std::nullopt;
   std::sort(values.begin(), values.end());

@@ -11,7 +11,7 @@
 namespace natten_sim::study {
 namespace {
 
-/// Of kernels whose tiles nobody timed: that of this project's kernels with tiles of that size.
+/// Jitter of kernels whose tiles nobody timed: that of this project's kernels with tiles of that size.
 constexpr double kAssumedJitter = 0.02;
 
 /// Q tile times KV tile that all heads visit.

@@ -56,7 +56,7 @@ struct AttentionBackwardCase final : Case {
   [[nodiscard]] BackwardCall call(std::int32_t sms) const;
 };
 
-/// Of the costs of a task: other masks have the tiles of windows.
+/// Class of the costs of a task: a mask that is neither full nor causal has the tiles of windows.
 MaskClass class_of(const ScheduleMask& mask) {
   if (std::holds_alternative<FullMask>(mask.rule)) return MaskClass::kFull;
   return std::holds_alternative<CausalMask>(mask.rule) ? MaskClass::kCausal : MaskClass::kWindow;
@@ -68,7 +68,7 @@ const char* mask_name(const ScheduleMask& mask) {
   return to_string(class_of(mask));
 }
 
-/// Of masks that say how many tokens they are for.
+/// Number of tokens that the mask is for, if it says so.
 std::optional<std::int64_t> tokens_of(const ScheduleMask& mask) {
   if (const auto* documents = std::get_if<DocumentMask>(&mask.rule))
     return std::accumulate(documents->lengths.begin(), documents->lengths.end(), std::int64_t{0});
@@ -84,12 +84,12 @@ backward::TokenPairs pairs_of(const GnaMask& mask, const backward::KernelShape& 
       rule, mask.tiles ? *mask.tiles : backward::neighborhood_tiles(kernel, mask.layout.rank()));
 }
 
-/// Of names; recordings from before there were two engines have none.
+/// Suffix of names; recordings from before there were two engines have none.
 std::string engine_suffix(kernels::AttentionEngine engine) {
   return engine == kernels::AttentionEngine::kWgmma ? "" : std::string(" ") + to_string(engine);
 }
 
-/// Of names; most points have no such choice.
+/// Suffix of names; most points have no such choice.
 std::string order_suffix(const AttentionBackwardCase& point) {
   std::string text = point.walk == TileWalk::kInOrder ? "" : std::string("+") + to_string(point.walk);
   if (point.heads_per_section > 0) text += "+sections:" + std::to_string(point.heads_per_section);

@@ -29,7 +29,7 @@ Point read_scatter_operator(const StrictObject& fields) {
   return point;
 }
 
-/// Of an operator that is queued behind other work: without the host's launch.
+/// Time of an operator that is queued after other work, without the host's launch.
 std::vector<Prediction> index_add_time(const ScatterOperatorCase& point, const Device& device) {
   if (!missing_for_contention(device).empty()) return {};
   study::ScatterQuestion question;

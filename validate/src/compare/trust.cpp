@@ -11,7 +11,7 @@
 namespace natten_sim::validate {
 namespace {
 
-/// Of an even number the lower of the two in the middle. Requires at least one.
+/// Median; of an even number the lower of the two in the middle. Requires at least one.
 double lower_median(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
   std::nth_element(values.begin(), middle, values.end());

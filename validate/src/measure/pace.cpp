@@ -99,7 +99,7 @@ double deviation_of_ctas(const std::vector<CountedItems>& ctas, const std::vecto
   return distances.empty() ? 0 : median(std::move(distances)) / 0.6745;
 }
 
-/// Of the tiles between the first three marks, which are single ones.
+/// Share of a tile's time for scores, from the tiles between the first three marks, which are single ones.
 std::optional<double> score_share_of(const std::vector<CountedItems>& ctas) {
   static_assert(kernels::tiles_to_mark(1) == 1 && kernels::tiles_to_mark(2) == 2);
   std::vector<double> shares;

@@ -30,7 +30,7 @@ constexpr std::int64_t kTimedTasks = 128;  // of a problem whose schedules are a
 constexpr const char* kSoon = "spt";
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
-/// Of a schedule; the smaller one wins.
+/// Score of a schedule; the smaller one wins.
 struct Score {
   std::int32_t heads_beyond = 0;  // the limit of heads in flight
   double makespan = 0;
