@@ -1,6 +1,7 @@
 #include "windows/kind_walk.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -65,6 +66,7 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
     least_us_[pass] = std::min({costs.unmasked_tile_us, costs.bounds_masked_tile_us, masked_us_[pass]});
   }
   share_spread();
+  group_kinds();
   look_behind();
 }
 
@@ -118,34 +120,68 @@ void KindWalk::share_spread() {
     const TimedPass& timed = timed_.passes[pass];
     const double loads = static_cast<double>(timed.repeats) / static_cast<double>(timed.workers);
     ms_of_us_[pass] = 1e-3 * (1 - kRounding) * timed.least_tail * loads;
-    added_ms_ += (1 - kRounding) * timed.added_ms;
+    double ctas = 1;  // the layout alone tells how many there are
+    for (const Kinds* kinds : axes_) ctas *= kinds->empty() ? 0.0 : static_cast<double>(kinds->front().work[pass].ctas);
+    fixed_ms_ += (1 - kRounding) * (timed.added_ms + 1e-3 * timed.costs.launch_us) + ctas * timed.costs.cta_us * ms_of_us_[pass];
+  }
+}
+
+void KindGroup::add(std::uint32_t kind, const PerPass<AxisWork>& work, const Reach& of_kind) {
+  const bool first = kinds.empty();
+  kinds.push_back(kind);
+  reach = first ? of_kind
+                : Reach{std::min(reach.lo, of_kind.lo), std::max(reach.hi, of_kind.hi),
+                        std::max(reach.smallest, of_kind.smallest), std::min(reach.largest, of_kind.largest)};
+  for (std::size_t pass = 0; pass < least.size(); ++pass) {
+    AxisWork& all = least[pass];
+    const AxisWork& one = work[pass];
+    all = {.ctas = one.ctas,
+           .visited = first ? one.visited : std::min(all.visited, one.visited),
+           .without_elements = first ? one.without_elements : std::max(all.without_elements, one.without_elements),
+           .filled = first ? one.filled : std::min(all.filled, one.filled)};
+  }
+}
+
+void KindWalk::group_kinds() {
+  for (std::size_t axis = 0; axis < axes_.rank(); ++axis) {
+    const Kinds& kinds = *axes_[axis];
+    std::map<std::int64_t, KindGroup> by_window;
+    std::vector<Reach> reach;
+    for (const AxisKind& kind : kinds) {
+      poll();
+      reach.push_back(reach_of(kind, static_cast<double>(space_.input[axis])));
+      by_window[kind.members.back().window].add(static_cast<std::uint32_t>(reach.size() - 1), kind.work, reach.back());
+    }
+    std::vector<KindGroup> groups;
+    for (auto& [window, group] : by_window) {
+      for (AxisWork& work : group.least) work.without_elements = std::min(work.without_elements, work.visited);
+      groups.push_back(std::move(group));
+    }
+    std::stable_sort(groups.begin(), groups.end(), [&](const KindGroup& a, const KindGroup& b) {
+      return visits_of(a.least[0]).full(clipped_share(0)) < visits_of(b.least[0]).full(clipped_share(0));
+    });
+    reach_.push_back(std::move(reach));
+    groups_.push_back(std::move(groups));
   }
 }
 
 void KindWalk::look_behind() {
   const std::size_t rank = axes_.rank();
-  for (const Kinds* kinds : axes_) {
-    std::vector<PerPass<Visits>> behind(kinds->size() + 1, {kEndless, kEndless});
-    for (std::size_t i = kinds->size(); i-- > 0;) {
-      poll();
+  for (const std::vector<KindGroup>& groups : groups_) {
+    std::vector<PerPass<Visits>> behind(groups.size() + 1, {kEndless, kEndless});
+    for (std::size_t i = groups.size(); i-- > 0;) {
       behind[i] = behind[i + 1];
       for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-        behind[i][pass] = behind[i][pass].least(visits_of((*kinds)[i].work[pass]));
+        behind[i][pass] = behind[i][pass].least(visits_of(groups[i].least[pass]));
     }
     behind_visits_.push_back(std::move(behind));
     std::vector<double> most;
-    std::vector<Reach> reach;
-    const auto length = static_cast<double>(space_.input[reach_.size()]);
-    for (const AxisKind& kind : *kinds) {
-      poll();
-      reach.push_back(reach_of(kind, length));
-      most.push_back(std::max(most.empty() ? 0.0 : most.back(), reach.back().hi));
-    }
+    for (const KindGroup& group : groups) most.push_back(std::max(most.empty() ? 0.0 : most.back(), group.reach.hi));
     most_attended_.push_back(std::move(most));
-    reach_.push_back(std::move(reach));
   }
   rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
   rest_visits_ = rest_per_pair_ = PerAxis<PerPass<Visits>>(rank, {});
+  rest_per_pair_[rank - 1].fill({0, 0});  // there is nothing behind the last
   for (std::size_t axis = rank - 1; axis-- > 0;) {
     double lo = kNoLimitMs, hi = 0;
     PerPass<Visits> visits = {kEndless, kEndless}, per_pair = visits;
@@ -163,7 +199,8 @@ void KindWalk::look_behind() {
     rest_hi_[axis] = rest_hi_[axis + 1] * hi;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
       rest_visits_[axis][pass] = rest_visits_[axis + 1][pass].times(visits[pass]);
-      rest_per_pair_[axis][pass] = rest_per_pair_[axis + 1][pass].times(per_pair[pass]);
+      rest_per_pair_[axis][pass] =
+          axis + 2 == rank ? per_pair[pass] : rest_per_pair_[axis + 1][pass].times(per_pair[pass]);
     }
   }
 }
@@ -172,8 +209,7 @@ void KindWalk::collect(std::size_t most, std::vector<KindTuple>& kept, std::opti
   most_ = most;
   within_ms_ = within_ms.value_or(kNoLimitMs);
   kept_ = &kept;
-  PerPass<WorkSoFar> nothing;
-  enter(0, nothing, {});
+  enter(0, {}, {});
 }
 
 std::optional<RankedPoint> KindWalk::first_point(const KindTuple& tuple) {
@@ -226,10 +262,10 @@ double KindWalk::limit() const {
   return kept_->size() < most_ ? most : std::min(most, kept_->front().least_ms);
 }
 
-double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const {
-  double least = added_ms_;
+double KindWalk::least_behind(std::size_t axis, std::size_t group, const PerPass<WorkSoFar>& before) const {
+  double least = fixed_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-    const Visits visits = visits_of(before[pass]).times(behind_visits_[axis][kind][pass]).times(rest_visits_[axis][pass]);
+    const Visits visits = visits_of(before[pass]).times(behind_visits_[axis][group][pass]).times(rest_visits_[axis][pass]);
     least += visits.full(clipped_share(pass)) * least_us_[pass] * ms_of_us_[pass];
   }
   return least;
@@ -237,7 +273,7 @@ double KindWalk::least_behind(std::size_t axis, std::size_t kind, const PerPass<
 
 double KindWalk::least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const {
   const double needed = static_cast<double>(bounds_.lo) / attended_hi;  // of the axes behind
-  double least = added_ms_;
+  double least = fixed_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const WorkSoFar& done = work[pass];
     const Visits& per_pair = rest_per_pair_[axis][pass];
@@ -251,57 +287,78 @@ double KindWalk::least_with(std::size_t axis, const PerPass<WorkSoFar>& work, do
 }
 
 double KindWalk::mean_ms(const PerPass<WorkSoFar>& work) const {
-  double least = added_ms_;
+  double least = fixed_ms_;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     const WorkSoFar& done = work[pass];
     const PassCosts& costs = timed_.passes[pass].costs;
     const double bounds = done.without_elements - done.unmasked, masked = done.visited - done.without_elements;
     const double us = done.unmasked * costs.unmasked_tile_us + bounds * costs.bounds_masked_tile_us + masked * masked_us_[pass];
-    const double full = Visits{1, done.filled / done.visited}.full(clipped_share(pass));
-    least += (us * full + done.ctas * costs.cta_us) * ms_of_us_[pass];
+    least += us * Visits{1, done.filled / done.visited}.full(clipped_share(pass)) * ms_of_us_[pass];
   }
   return least;
 }
 
-PerPass<WorkSoFar> KindWalk::with(const PerPass<WorkSoFar>& before, std::size_t axis, const AxisKind& kind) const {
+PerPass<WorkSoFar> KindWalk::with(const PerPass<WorkSoFar>& before, std::size_t axis, const PerPass<AxisWork>& along) const {
   PerPass<WorkSoFar> work = before;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-    work[pass] = before[pass].with(kind.work[pass], padding_counts(timed_.passes[pass].family, axes_.rank(), axis));
+    work[pass] = before[pass].with(along[pass], padding_counts(timed_.passes[pass].family, axes_.rank(), axis));
   }
   return work;
 }
 
-std::size_t KindWalk::first_kind(std::size_t axis, double attended_hi) const {
+std::size_t KindWalk::first_group(std::size_t axis, double attended_hi) const {
   const double needed = (1 - kRounding) * static_cast<double>(bounds_.lo) / (attended_hi * rest_hi_[axis]);
   const std::vector<double>& most = most_attended_[axis];
   return static_cast<std::size_t>(std::lower_bound(most.begin(), most.end(), needed) - most.begin());
 }
 
+bool KindWalk::may_allow(const Reach& reach, double rest_lo, double rest_hi) const {
+  return imbalance_.may_allow(reach.largest / reach.smallest) &&
+         reach.hi * rest_hi >= (1 - kRounding) * static_cast<double>(bounds_.lo) &&
+         reach.lo * rest_lo <= (1 + kRounding) * static_cast<double>(bounds_.hi);
+}
+
 void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach) {
-  const Kinds& kinds = *axes_[axis];
-  const bool last = axis + 1 == axes_.rank();
-  for (std::size_t i = first_kind(axis, reach.hi); i < kinds.size(); ++i) {
+  const std::vector<KindGroup>& groups = groups_[axis];
+  for (std::size_t i = first_group(axis, reach.hi); i < groups.size(); ++i) {
     poll();
-    const AxisKind& kind = kinds[i];
     if (least_behind(axis, i, before) > limit()) break;
-    // Rounded here, and checked exactly in `choose`.
-    const Reach here = reach.with(reach_[axis][i]);
-    if (!imbalance_.may_allow(here.largest / here.smallest)) continue;
-    if (here.hi * rest_hi_[axis] < (1 - kRounding) * static_cast<double>(bounds_.lo)) continue;
-    if (here.lo * rest_lo_[axis] > (1 + kRounding) * static_cast<double>(bounds_.hi)) continue;
-    tuple_.kinds[axis] = static_cast<std::uint32_t>(i);
-    const PerPass<WorkSoFar> work = with(before, axis, kind);
-    if (!last) {
-      if (least_with(axis, work, here.hi) <= limit()) enter(axis + 1, work, here);
+    const Reach here = reach.with(groups[i].reach);
+    if (!may_allow(here, rest_lo_[axis], rest_hi_[axis])) continue;
+    entered_[axis] = &groups[i];
+    const PerPass<WorkSoFar> work = with(before, axis, groups[i].least);
+    if (least_with(axis, work, here.hi) > limit()) continue;
+    if (axis + 1 < axes_.rank()) {
+      enter(axis + 1, work, here);
+    } else {
+      enter_kinds(0, {}, {});
+    }
+  }
+}
+
+void KindWalk::enter_kinds(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach) {
+  const std::size_t last = axes_.rank() - 1;
+  double rest_lo = 1, rest_hi = 1;
+  for (std::size_t behind = axis + 1; behind <= last; ++behind) {
+    rest_lo *= entered_[behind]->reach.lo;
+    rest_hi *= entered_[behind]->reach.hi;
+  }
+  for (const std::uint32_t kind : entered_[axis]->kinds) {
+    poll();
+    const Reach here = reach.with(reach_[axis][kind]);
+    if (!may_allow(here, rest_lo, rest_hi)) continue;
+    tuple_.kinds[axis] = kind;
+    const PerPass<WorkSoFar> work = with(before, axis, (*axes_[axis])[kind].work);
+    if (axis < last) {
+      PerPass<WorkSoFar> rest = work;
+      for (std::size_t behind = axis + 1; behind <= last; ++behind) rest = with(rest, behind, entered_[behind]->least);
+      if (least_with(last, rest, 1) <= limit()) enter_kinds(axis + 1, work, here);
       continue;
     }
     if (mean_ms(work) > limit()) continue;
-    double least = 0;
-    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass)
-      least += least_ms(work[pass], pass);
-    if (least > limit()) continue;
-    tuple_.least_ms = least;
-    offer();
+    tuple_.least_ms = 0;
+    for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) tuple_.least_ms += least_ms(work[pass], pass);
+    if (tuple_.least_ms <= limit()) offer();
   }
 }
 

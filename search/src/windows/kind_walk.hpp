@@ -48,7 +48,17 @@ struct Reach {
   }
 };
 
-/// The combinations of kinds of one tile choice, each with windows that are allowed together.
+/// Kinds with the same largest window, and what each of them does and reaches at least: strides change little of it.
+struct KindGroup {
+  PerPass<AxisWork> least;  ///< but `without_elements`: at most; `unmasked` and `longest`: nothing is known
+  Reach reach;
+  std::vector<std::uint32_t> kinds;  ///< ascending
+
+  void add(std::uint32_t kind, const PerPass<AxisWork>& work, const Reach& of_kind);
+};
+
+/// The combinations of kinds of one tile choice, each with windows that are allowed together. Walks groups of kinds
+/// first, and the kinds of groups that may be fast enough.
 class KindWalk {
  public:
   KindWalk(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
@@ -75,17 +85,23 @@ class KindWalk {
   [[nodiscard]] RankedPoint empty_point() const;
   void keep(const RankedPoint& point);
   void share_spread();
+  void group_kinds();
   void look_behind();
-  /// No combination of `before` with this kind or one behind it takes less.
-  [[nodiscard]] double least_behind(std::size_t axis, std::size_t kind, const PerPass<WorkSoFar>& before) const;
+  /// No combination of `before` with this group or one behind it takes less.
+  [[nodiscard]] double least_behind(std::size_t axis, std::size_t group, const PerPass<WorkSoFar>& before) const;
   /// No combination that begins with `work`, on the axes up to `axis`, takes less and attends to enough.
   [[nodiscard]] double least_with(std::size_t axis, const PerPass<WorkSoFar>& work, double attended_hi) const;
-  [[nodiscard]] PerPass<WorkSoFar> with(const PerPass<WorkSoFar>& before, std::size_t axis, const AxisKind& kind) const;
-  /// Cheaper bound than least_ms: ignores launch and power, and waves that windows change.
+  [[nodiscard]] PerPass<WorkSoFar> with(const PerPass<WorkSoFar>& before, std::size_t axis,
+                                        const PerPass<AxisWork>& along) const;
+  /// Cheaper bound than least_ms: ignores power, and waves that windows change.
   [[nodiscard]] double mean_ms(const PerPass<WorkSoFar>& work) const;
-  /// The first kind that may attend to enough, or one behind it.
-  [[nodiscard]] std::size_t first_kind(std::size_t axis, double attended_hi) const;
+  /// Whether windows that reach this far may be allowed. Rounded, and checked exactly in `choose`.
+  [[nodiscard]] bool may_allow(const Reach& reach, double rest_lo, double rest_hi) const;
+  /// The first group that may attend to enough, or one behind it.
+  [[nodiscard]] std::size_t first_group(std::size_t axis, double attended_hi) const;
   void enter(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach);
+  /// The kinds of the groups that were entered.
+  void enter_kinds(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach);
   void offer();
   void choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness, RankedPoint& point,
               Wanted wanted);
@@ -95,15 +111,18 @@ class KindWalk {
   AttendedBounds bounds_;
   const TimedChoice& timed_;
   PerAxis<const Kinds*> axes_;
+  std::vector<std::vector<Reach>> reach_;        ///< [axis][kind]
+  std::vector<std::vector<KindGroup>> groups_;   ///< [axis], by the full pairs of the first pass
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
   PerAxis<PerPass<Visits>> rest_visits_, rest_per_pair_;  ///< the least that they visit; a pair that they attend to
-  /// [axis][kind]: the least that this kind or one behind it visits.
+  /// [axis][group]: the least that this group or one behind it visits.
   std::vector<std::vector<PerPass<Visits>>> behind_visits_;
-  std::vector<std::vector<Reach>> reach_;        ///< [axis][kind]
-  std::vector<std::vector<double>> most_attended_;  ///< [axis][kind]: of this kind and those before it
+  std::vector<std::vector<double>> most_attended_;  ///< [axis][group]: of this group and those before it
+  std::array<const KindGroup*, kMaxRank> entered_ = {};
   PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
   PerPass<double> ms_of_us_ = {0, 0};  ///< what a microsecond of a head's CTAs makes a launch last, at least
-  double added_ms_ = 0, within_ms_ = 0;
+  double fixed_ms_ = 0;  ///< launches, what comes before and after their CTAs' tiles
+  double within_ms_ = 0;
   KindTuple tuple_;
   std::array<PerPass<std::unordered_map<std::uint32_t, CutlassPart>>, kMaxRank> cutlass_;  ///< of the kinds that combinations were timed of
   std::size_t most_ = 0;

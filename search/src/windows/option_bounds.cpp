@@ -87,7 +87,15 @@ void AxisBounds::restrict_to_attended(std::int64_t lo, std::int64_t hi) {
 }
 
 WindowBounds AxisBounds::of_window(std::int64_t window) const {
-  return {most_attended(window), {least_cost(window, 0), passes_[1].walked_tiles > 0 ? least_cost(window, 1) : 0}};
+  return {most_attended(window),
+          {least_cost(window, 0), passes_[1].walked_tiles > 0 ? least_cost(window, 1) : 0},
+          {least_filled(window, 0), least_filled(window, 1)}};
+}
+
+double AxisBounds::least_filled(std::int64_t window, std::size_t pass) const {
+  if (passes_[pass].walk != Walk::kForward || mask_.causal || mask_.dilation > 1) return 0;
+  // Each walked tile streams a window or more, t tokens, in ceil(t / tile) tiles.
+  return static_cast<double>(window) / static_cast<double>(window + passes_[pass].tiles.streamed - 1);
 }
 
 std::int64_t AxisBounds::most_attended(std::int64_t window) const {
@@ -205,10 +213,15 @@ UsefulCosts::UsefulCosts(const std::vector<AxisBounds>& axes, std::size_t axis, 
     const AxisBounds& bounds = axes[other];
     if (axes.size() == 2) other_ = &bounds;
     for (std::size_t pass = 0; pass < passes; ++pass) {
-      if (other_ == nullptr) others_[pass] *= static_cast<long double>(bounds.least_cost(bounds.first_window(), pass));
-      per_pair_[pass] *= bounds.least_cost_per_pair(pass);
+      if (other_ == nullptr) others_[pass] *= least_cost(bounds, bounds.first_window(), pass);
+      per_pair_[pass] *=
+          bounds.least_cost_per_pair(pass) * limit->least_share(pass, bounds.least_filled(bounds.first_window(), pass));
     }
   }
+}
+
+long double UsefulCosts::least_cost(const AxisBounds& axis, std::int64_t window, std::size_t pass) const {
+  return static_cast<long double>(axis.least_cost(window, pass)) * limit_->least_share(pass, axis.least_filled(window, pass));
 }
 
 PerPass<long double> UsefulCosts::of(const WindowBounds& window) const {
@@ -219,8 +232,9 @@ PerPass<long double> UsefulCosts::of(const WindowBounds& window) const {
   std::optional<std::int64_t> smallest;
   if (other_ != nullptr && !(smallest = other_->smallest_window_attending(needed))) return {-1, -1};
   for (std::size_t pass = 0; pass < passes_; ++pass) {
-    if (smallest) scaled[pass] *= static_cast<long double>(other_->least_cost(*smallest, pass));
+    if (smallest) scaled[pass] *= least_cost(*other_, *smallest, pass);
     scaled[pass] = std::max(scaled[pass], per_pair_[pass] * static_cast<long double>(needed));
+    scaled[pass] *= limit_->least_share(pass, window.least_filled[pass]);
     least[pass] = scaled[pass] * static_cast<long double>(window.least_cost[pass]);
   }
   PerPass<long double> useful = {kAny, kAny};

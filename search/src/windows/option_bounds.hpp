@@ -15,6 +15,7 @@ namespace natten_sim {
 struct WindowBounds {
   std::int64_t most_attended = 0;
   PerPass<std::int64_t> least_cost = {0, 0};
+  PerPass<double> least_filled = {0, 0};  ///< share of the tokens of visited tiles that are there
 };
 
 /// What is known of the options of one axis under the tile sizes of one choice before any is counted: sound
@@ -37,6 +38,9 @@ class AxisBounds {
   [[nodiscard]] std::int64_t most_attended(std::int64_t window) const;
   /// No option of the window costs less in this pass; does not decrease with the window.
   [[nodiscard]] std::int64_t least_cost(std::int64_t window, std::size_t pass) const;
+  /// Of cutlass-fna's tiles of keys, which begin with a window's first key: the share of their tokens that is there, of
+  /// any option; does not decrease with the window. 0 where nothing is known.
+  [[nodiscard]] double least_filled(std::int64_t window, std::size_t pass) const;
   /// No option that costs as little, by visits, attends to more.
   [[nodiscard]] std::int64_t most_attended_within(long double cost, std::size_t pass) const;
   /// No option costs less in this pass for each pair that it attends to.
@@ -68,10 +72,18 @@ class AxisBounds {
   std::int64_t first_ = 1, last_ = 0, step_ = 1;
 };
 
-/// What an answer of one tile choice costs at most: the sum over passes of scale times the product of the axis costs.
+/// What an answer of one tile choice costs at most: the sum over passes of scale times the product of the axis costs,
+/// less `clipped_share` of it where tiles lack all of their tokens.
 struct CostLimit {
   PerPass<long double> scale = {1, 0};
   long double most = 0;
+  PerPass<double> clipped_share = {0, 0};
+
+  /// What costs are multiplied with, at least, along an axis. The product over axes is no more than what shares of all
+  /// axes together make of it: 1 - c + c * a * b >= (1 - c + c * a) * (1 - c + c * b).
+  [[nodiscard]] double least_share(std::size_t pass, double filled) const {
+    return 1 - clipped_share[pass] * (1 - filled);
+  }
 };
 
 /// Largest costs of options on one axis that can be part of an answer of one tile choice: what the other axes cost at
@@ -86,6 +98,8 @@ class UsefulCosts {
   [[nodiscard]] PerPass<long double> of(const WindowBounds& window) const;
 
  private:
+  [[nodiscard]] long double least_cost(const AxisBounds& axis, std::int64_t window, std::size_t pass) const;
+
   std::size_t passes_;
   std::optional<CostLimit> limit_;
   std::int64_t attended_lo_;

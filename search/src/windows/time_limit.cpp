@@ -40,12 +40,14 @@ double least_tile_us(const SearchSpace& space, const TilePair& tiles, const Time
   return least_masked_us;
 }
 
-/// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited).
+/// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited), less `clipped_share` of the second term
+/// where tiles lack all of their tokens.
 struct PassBound {
   const PassCosts* costs = nullptr;
   std::size_t index = 0;  ///< in the order of Passes
   double fixed_ms = 0, tile_ms = 0;
   double dense_ms = 0;  ///< of all pairs of tiles
+  double clipped_share = 0;  ///< where windows change what tiles lack
 
   /// The slope of slowed_ms, which is convex.
   [[nodiscard]] double slope(double ms) const {
@@ -78,7 +80,8 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
   const double launched = launched_tiles(space, tiles, pass);
   const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * pass.least_tail;
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
-  bound.tile_ms = share_ms * least_tile_us(space, tiles, pass) * pass.least_pair;
+  bound.clipped_share = pass.walk == Walk::kForward ? pass.costs.clipped_share : 0;
+  bound.tile_ms = share_ms * least_tile_us(space, tiles, pass) * (bound.clipped_share > 0 ? 1 : pass.least_pair);
   bound.dense_ms = bound.tile_ms * launched * streamed_tiles(space, tiles, pass.walk);
   return bound;
 }
@@ -136,6 +139,7 @@ CostLimit limit_within(double ms, const std::vector<PassBound>& passes) {
     const double slope = pass.slope(loads[i]);
     // slowed(x) >= slowed(load) + slope * (x - load), with x = fixed + tile * visited.
     limit.scale[pass.index] = slope * pass.tile_ms;
+    limit.clipped_share[pass.index] = pass.clipped_share;
     limit.most -= slowed_ms(loads[i], *pass.costs) + slope * (pass.fixed_ms - loads[i]);
   }
   limit.most += ms * kBoundRounding;
@@ -188,7 +192,7 @@ std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjec
 
 double least_ms_visiting(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass, double visited) {
   const PassBound bound = bound_of_mean(space, choice, pass);
-  return (slowed_ms(bound.fixed_ms + bound.tile_ms * visited, pass.costs) + pass.added_ms) * (1 - kBoundRounding);
+  return (slowed_ms(bound.fixed_ms + bound.tile_ms * (1 - bound.clipped_share) * visited, pass.costs) + pass.added_ms) * (1 - kBoundRounding);
 }
 
 std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective) {
