@@ -1,7 +1,6 @@
 #include "windows/kind_walk.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/checked.hpp>
@@ -22,15 +21,6 @@ constexpr Visits kEndless = {1e300, 1e300};
 constexpr double kRounding = 1e-9;
 
 Visits visits_of(const WorkSoFar& work) { return {work.visited, work.filled}; }
-
-Reach reach_of(const AxisKind& kind, double length) {
-  Reach reach{static_cast<double>(kind.least_attended()), static_cast<double>(kind.most_attended())};
-  const auto less = [](const KindMember& a, const KindMember& b) { return a.window < b.window; };
-  const auto [least, most] = std::minmax_element(kind.members.begin(), kind.members.end(), less);
-  reach.smallest = length / static_cast<double>(least->window);
-  reach.largest = length / static_cast<double>(most->window);
-  return reach;
-}
 
 /// The CTA with most tiles, in mean CTAs, at least: FlexAttention masks tile by tile, so that its may be cheap ones.
 double longest_cta(const WorkSoFar& done, const LaunchWork& work, const TimedPass& pass) {
@@ -66,7 +56,6 @@ KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraint
     least_us_[pass] = std::min({costs.unmasked_tile_us, costs.bounds_masked_tile_us, masked_us_[pass]});
   }
   share_spread();
-  group_kinds();
   look_behind();
 }
 
@@ -126,47 +115,14 @@ void KindWalk::share_spread() {
   }
 }
 
-void KindGroup::add(std::uint32_t kind, const PerPass<AxisWork>& work, const Reach& of_kind) {
-  const bool first = kinds.empty();
-  kinds.push_back(kind);
-  reach = first ? of_kind
-                : Reach{std::min(reach.lo, of_kind.lo), std::max(reach.hi, of_kind.hi),
-                        std::max(reach.smallest, of_kind.smallest), std::min(reach.largest, of_kind.largest)};
-  for (std::size_t pass = 0; pass < least.size(); ++pass) {
-    AxisWork& all = least[pass];
-    const AxisWork& one = work[pass];
-    all = {.ctas = one.ctas,
-           .visited = first ? one.visited : std::min(all.visited, one.visited),
-           .without_elements = first ? one.without_elements : std::max(all.without_elements, one.without_elements),
-           .filled = first ? one.filled : std::min(all.filled, one.filled)};
-  }
-}
-
-void KindWalk::group_kinds() {
-  for (std::size_t axis = 0; axis < axes_.rank(); ++axis) {
-    const Kinds& kinds = *axes_[axis];
-    std::map<std::int64_t, KindGroup> by_window;
-    std::vector<Reach> reach;
-    for (const AxisKind& kind : kinds) {
-      poll();
-      reach.push_back(reach_of(kind, static_cast<double>(space_.input[axis])));
-      by_window[kind.members.back().window].add(static_cast<std::uint32_t>(reach.size() - 1), kind.work, reach.back());
-    }
-    std::vector<KindGroup> groups;
-    for (auto& [window, group] : by_window) {
-      for (AxisWork& work : group.least) work.without_elements = std::min(work.without_elements, work.visited);
-      groups.push_back(std::move(group));
-    }
-    std::stable_sort(groups.begin(), groups.end(), [&](const KindGroup& a, const KindGroup& b) {
-      return visits_of(a.least[0]).full(clipped_share(0)) < visits_of(b.least[0]).full(clipped_share(0));
-    });
-    reach_.push_back(std::move(reach));
-    groups_.push_back(std::move(groups));
-  }
-}
-
 void KindWalk::look_behind() {
   const std::size_t rank = axes_.rank();
+  for (const Kinds* kinds : axes_) {
+    std::vector<Reach>& reach = reach_.emplace_back();
+    const auto length = static_cast<double>(space_.input[groups_.size()]);
+    for (const AxisKind& kind : *kinds) reach.push_back(reach_of(kind, length));
+    groups_.push_back(kind_groups(*kinds, reach, clipped_share(0)));
+  }
   for (const std::vector<KindGroup>& groups : groups_) {
     std::vector<PerPass<Visits>> behind(groups.size() + 1, {kEndless, kEndless});
     for (std::size_t i = groups.size(); i-- > 0;) {

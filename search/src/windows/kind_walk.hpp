@@ -12,10 +12,9 @@
 
 #include "windows/axis_kinds.hpp"
 #include "windows/candidate_order.hpp"
+#include "windows/kind_groups.hpp"
 
 namespace natten_sim {
-
-using Kinds = std::vector<AxisKind>;
 
 /// A combination of kinds, one an axis, and a bound of its time.
 struct KindTuple {
@@ -36,25 +35,6 @@ struct WorkSoFar {
 
   /// `padding_counts`: tiles along the axis are checked for bounds where they are padded.
   [[nodiscard]] WorkSoFar with(const AxisWork& axis, bool padding_counts) const;
-};
-
-/// What the windows of some kinds may have: attended pairs, and tokens of the input over the window along an axis.
-struct Reach {
-  double lo = 1, hi = 1;
-  double smallest = 1e300, largest = 0;  ///< the smallest is at most that, the largest at least
-
-  [[nodiscard]] Reach with(const Reach& axis) const {
-    return {lo * axis.lo, hi * axis.hi, std::min(smallest, axis.smallest), std::max(largest, axis.largest)};
-  }
-};
-
-/// Kinds with the same largest window, and what each of them does and reaches at least: strides change little of it.
-struct KindGroup {
-  PerPass<AxisWork> least;  ///< but `without_elements`: at most; `unmasked` and `longest`: nothing is known
-  Reach reach;
-  std::vector<std::uint32_t> kinds;  ///< ascending
-
-  void add(std::uint32_t kind, const PerPass<AxisWork>& work, const Reach& of_kind);
 };
 
 /// The combinations of kinds of one tile choice, each with windows that are allowed together. Walks groups of kinds
@@ -85,7 +65,6 @@ class KindWalk {
   [[nodiscard]] RankedPoint empty_point() const;
   void keep(const RankedPoint& point);
   void share_spread();
-  void group_kinds();
   void look_behind();
   /// No combination of `before` with this group or one behind it takes less.
   [[nodiscard]] double least_behind(std::size_t axis, std::size_t group, const PerPass<WorkSoFar>& before) const;

@@ -156,8 +156,14 @@ SearchConstraints timed_constraints(const SearchSpace& space, SearchConstraints 
   return constraints;
 }
 
+/// The fastest, and what the search says of itself, without candidates.
+struct Found {
+  std::vector<TimedPoint> best;
+  DistinctResult result;
+};
+
 /// The fastest of all options of a space: none takes longer than `within`, if that is known.
-DistinctResult fastest_of_space(const FastestRequest& request, std::optional<double> within) {
+Found fastest_of_space(const FastestRequest& request, std::optional<double> within) {
   const auto& [space, asked, objective, top, distinct, run] = request;
   DistinctResult result;
   TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.1};
@@ -182,14 +188,11 @@ DistinctResult fastest_of_space(const FastestRequest& request, std::optional<dou
     timed = fastest_of_sketch(request, {.attended = wanted.attended, .from = 0.3, .to = 0.6}, result.search.evaluated);
   }
   result.complete = timed.sure && !result.sketched;
-  std::vector<RankedPoint> points;
-  for (TimedPoint& each : timed.best) points.push_back(std::move(each.point));
-  result.search.candidates = to_candidates(space, points);
-  return result;
+  return {std::move(timed.best), std::move(result)};
 }
 
-/// Without the nearest sparsity. Of many choices some are sketched, and those that cannot be as fast are left out.
-DistinctResult fastest_rows(const FastestRequest& request) {
+/// By what tiles tell. Of many choices some are sketched, and those that cannot be as fast are left out.
+Found fastest_by_tiles(const FastestRequest& request) {
   const auto& [space, asked, objective, top, distinct, run] = request;
   if (space.tiles.size() <= kManyChoices) return fastest_of_space(request, std::nullopt);
   ChoiceBounds bounds(space, asked, objective);
@@ -209,12 +212,58 @@ DistinctResult fastest_rows(const FastestRequest& request) {
     if (most > kFewChoices) bounds.sharpen(*within, run);  // the nearer the time, the less there is to look at
     kept = bounds.within(within);
   }
-  if (kept.empty()) return {.complete = true};
+  if (kept.empty()) return {};
   const ChoicePart part = part_of(space, objective, std::move(kept));
-  DistinctResult result = fastest_of_space({part.space, asked, part.objective, top, distinct, run}, within);
-  for (Candidate& candidate : result.search.candidates) candidate.tile_choice = part.choices[candidate.tile_choice];
-  result.search.evaluated += evaluated;
-  return result;
+  Found found = fastest_of_space({part.space, asked, part.objective, top, distinct, run}, within);
+  for (TimedPoint& each : found.best) each.point.tile_choice = part.choices[each.point.tile_choice];
+  found.result.search.evaluated += evaluated;
+  return found;
+}
+
+/// The window over the input under a choice that flattens it, timed.
+std::vector<TimedPoint> whole_windows(const FastestRequest& request, std::size_t choice) {
+  const auto& [space, asked, objective, top, distinct, run] = request;
+  ChoicePart part = part_of(space, objective, {choice});
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) part.space.window[axis] = {space.input[axis], space.input[axis]};
+  part.objective.choices[0].most_ms = 0;  // bounds would hold it against what tiles tell
+  const SearchTables tables = make_tables(part.space, asked, Objective::kMean, run,
+                                          {.attended = attended_bounds(space, asked), .from = 1, .to = 1});
+  std::vector<TimedPoint> timed = fastest_of(tables, {part.space, asked, part.objective, top, distinct, run}, std::nullopt).best;
+  for (TimedPoint& each : timed) each.point.tile_choice = choice;
+  const double most_ms = objective.choices[choice].most_ms;
+  std::erase_if(timed, [&](const TimedPoint& each) { return most_ms > 0 && each.ms > most_ms; });
+  return timed;
+}
+
+bool holds_whole_window(const SearchSpace& space) {
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
+    const AxisMask mask = axis_in(space, axis, 1, 1);
+    const IntRange& windows = space.window[axis];
+    if (mask.causal || mask.dilation > 1 || windows.lo > mask.length || windows.hi < mask.length) return false;
+  }
+  return true;
+}
+
+/// Without the nearest sparsity.
+DistinctResult fastest_rows(const FastestRequest& request) {
+  Found found = fastest_by_tiles(request);
+  TimedRows rows(request.space, request.top, request.distinct);
+  const auto same = [&](const TimedPoint& a, const TimedPoint& b) {
+    return a.point.tile_choice == b.point.tile_choice && a.point.window == b.point.window &&
+           (request.distinct != Distinct::kNone || a.point.stride == b.point.stride);
+  };
+  for (std::size_t choice = 0; choice < request.objective.choices.size() && holds_whole_window(request.space); ++choice) {
+    if (!request.objective.choices[choice].flattens) continue;
+    for (TimedPoint& whole : whole_windows(request, choice)) {
+      if (std::none_of(found.best.begin(), found.best.end(), [&](const TimedPoint& each) { return same(each, whole); }))
+        rows.add(std::move(whole));
+    }
+  }
+  for (TimedPoint& each : found.best) rows.add(std::move(each));
+  std::vector<RankedPoint> points;
+  for (TimedPoint& each : rows.best()) points.push_back(std::move(each.point));
+  found.result.search.candidates = to_candidates(request.space, points);
+  return std::move(found.result);
 }
 
 /// The run with a memory, which the searches of a call share.

@@ -160,6 +160,7 @@ std::variant<SearchTimes, MissingTime> search_times(const SearchQuestion& questi
         pass = std::make_shared<MaskTimes>(std::move(asked), std::get<TimeFrame>(found));
       }
       timed.passes.push_back(pass->pass());
+      timed.flattens = timed.flattens || timed.passes.back().family == NattenBackend::kFlexFna;  // see flattens()
       if (timed.passes.back().family == NattenBackend::kCutlassFna && product(dilation_of(whole), "dilation") > 1)
         return MissingTime{"cutlass-fna with dilation is not searched by time: its CTAs mix dilation groups"};
       of_choices.back().push_back(pass);

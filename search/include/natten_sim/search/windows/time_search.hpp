@@ -40,11 +40,12 @@ struct TimedPass {
 struct TimedChoice {
   std::vector<TimedPass> passes;  ///< those of the space's phase; empty: it has no time, and is left out
   double most_ms = 0;             ///< slower combinations of the choice are left out; 0: none is
+  bool flattens = false;  ///< the window over the input, if no axis is causal, may take less than its tiles tell
 };
 
 struct TimeObjective {
   std::vector<TimedChoice> choices;  ///< one a tile choice of the space
-  /// The time of all passes, in milliseconds; never below the bound.
+  /// The time of all passes, in milliseconds; never below the bound, but for TimedChoice::flattens.
   std::function<double(const NeighborhoodMask&, std::size_t tile_choice)> exact_ms;
 };
 
