@@ -335,6 +335,7 @@ void KindWalk::offer() {
 void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness& unevenness,
                       RankedPoint& point, Wanted wanted) {
   if (axis == axes_.rank()) {
+    if (timed_.flattens && is_whole_window(space_, point.window)) return;  // search_fastest times it by itself
     point.unevenness = unevenness.ratio();
     point.attended = attended;
     if (wanted == Wanted::kSome) {

@@ -131,4 +131,11 @@ TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
           .walk = walk};
 }
 
+bool is_whole_window(const SearchSpace& space, const Extents& window) {
+  for (std::size_t axis = 0; axis < window.rank(); ++axis) {
+    if (window[axis] != space.input[axis] || axis_in(space, axis, 1, 1).causal) return false;
+  }
+  return true;
+}
+
 }  // namespace natten_sim

@@ -22,4 +22,7 @@ void require_valid(const SearchSpace& space, const SearchConstraints& constraint
 [[nodiscard]] TilingProblem problem_in(const SearchSpace& space, const NeighborhoodMask& mask,
                                        std::size_t tile_choice, Walk walk);
 
+/// Whether every token attends to the input: kernels may run such a mask as one sequence.
+[[nodiscard]] bool is_whole_window(const SearchSpace& space, const Extents& window);
+
 }  // namespace natten_sim

@@ -223,8 +223,14 @@ Found fastest_by_tiles(const FastestRequest& request) {
 /// The window over the input under a choice that flattens it, timed.
 std::vector<TimedPoint> whole_windows(const FastestRequest& request, std::size_t choice) {
   const auto& [space, asked, objective, top, distinct, run] = request;
+  if (!is_whole_window(space, space.input)) return {};
   ChoicePart part = part_of(space, objective, {choice});
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) part.space.window[axis] = {space.input[axis], space.input[axis]};
+  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
+    IntRange& windows = part.space.window[axis];
+    if (windows.lo > space.input[axis] || windows.hi < space.input[axis]) return {};
+    windows = {space.input[axis], space.input[axis]};
+  }
+  part.objective.choices[0].flattens = false;
   part.objective.choices[0].most_ms = 0;  // bounds would hold it against what tiles tell
   const SearchTables tables = make_tables(part.space, asked, Objective::kMean, run,
                                           {.attended = attended_bounds(space, asked), .from = 1, .to = 1});
@@ -235,29 +241,13 @@ std::vector<TimedPoint> whole_windows(const FastestRequest& request, std::size_t
   return timed;
 }
 
-bool holds_whole_window(const SearchSpace& space) {
-  for (std::size_t axis = 0; axis < space.input.rank(); ++axis) {
-    const AxisMask mask = axis_in(space, axis, 1, 1);
-    const IntRange& windows = space.window[axis];
-    if (mask.causal || mask.dilation > 1 || windows.lo > mask.length || windows.hi < mask.length) return false;
-  }
-  return true;
-}
-
 /// Without the nearest sparsity.
 DistinctResult fastest_rows(const FastestRequest& request) {
   Found found = fastest_by_tiles(request);
   TimedRows rows(request.space, request.top, request.distinct);
-  const auto same = [&](const TimedPoint& a, const TimedPoint& b) {
-    return a.point.tile_choice == b.point.tile_choice && a.point.window == b.point.window &&
-           (request.distinct != Distinct::kNone || a.point.stride == b.point.stride);
-  };
-  for (std::size_t choice = 0; choice < request.objective.choices.size() && holds_whole_window(request.space); ++choice) {
+  for (std::size_t choice = 0; choice < request.objective.choices.size(); ++choice) {
     if (!request.objective.choices[choice].flattens) continue;
-    for (TimedPoint& whole : whole_windows(request, choice)) {
-      if (std::none_of(found.best.begin(), found.best.end(), [&](const TimedPoint& each) { return same(each, whole); }))
-        rows.add(std::move(whole));
-    }
+    for (TimedPoint& whole : whole_windows(request, choice)) rows.add(std::move(whole));
   }
   for (TimedPoint& each : found.best) rows.add(std::move(each));
   std::vector<RankedPoint> points;

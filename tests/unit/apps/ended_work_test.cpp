@@ -87,7 +87,8 @@ std::optional<std::int64_t> last_of(const std::string& range) {
 /// Each of the plain questions with one option at its largest legal value, for every option that has one.
 std::vector<std::string> largest_questions() {
   std::vector<std::string> questions;
-  for (const auto& [name, options] : kPlainQuestions) {
+  for (const auto& [plain_name, options] : kPlainQuestions) {
+    const std::string_view name = plain_name;  // clang 14 captures no structured bindings
     const auto command =
         std::find_if(commands().begin(), commands().end(), [&](const Command& each) { return each.name == name; });
     REQUIRE(command != commands().end());

@@ -100,7 +100,7 @@ struct KernelChoice {
   KernelChoice(std::string named) : name(std::move(named)) {}  // NOLINT: a name is a choice
   KernelChoice(const char* named) : name(named) {}             // NOLINT
   operator const std::string&() const noexcept { return name; }  // NOLINT: known by its name
-  friend bool operator==(const KernelChoice& choice, std::string_view name) { return choice.name == name; }
+  friend bool operator==(const KernelChoice& choice, std::string_view other) { return choice.name == other; }
 };
 
 /// What was given: a file, else the name.

@@ -40,7 +40,9 @@ struct TimedPass {
 struct TimedChoice {
   std::vector<TimedPass> passes;  ///< those of the space's phase; empty: it has no time, and is left out
   double most_ms = 0;             ///< slower combinations of the choice are left out; 0: none is
-  bool flattens = false;  ///< the window over the input, if no axis is causal, may take less than its tiles tell
+  /// The window over the input, if no axis is causal, runs as one sequence: what its tiles tell is no bound of it, and it
+  /// is a row of its own.
+  bool flattens = false;
 };
 
 struct TimeObjective {
