@@ -20,7 +20,12 @@ except ImportError:
 
 ROOT = pathlib.Path(sys.argv[1])
 # Programs that a step may call besides this clone's: {name: what tries the same without that service}
-TRIGGERS = {"release": {"push", "workflow_dispatch"}, "nightly": {"schedule", "workflow_dispatch"}}
+TRIGGERS = {
+    "release": {"push", "workflow_dispatch"},
+    "nightly": {"schedule", "workflow_dispatch"},
+    "tests": {"push", "pull_request", "workflow_dispatch"},
+}
+OTHERS = {"scripts/setup.sh", "scripts/name_home.py"}  # the second is tried by python/tests/test_documents.py
 SERVICES = {"docker": "scripts/try_containerfile.py", "natten-sim": "tests/golden/help_test.cpp"}
 
 
@@ -67,7 +72,7 @@ def check_command(words, parts):
         script = words[1] if program == "python3" else program
         assert (ROOT / script).is_file(), f"{script} is not here"
         assert program == "python3" or os.access(ROOT / script, os.X_OK), f"{script} cannot be run"
-        assert script in parts or script == "scripts/setup.sh", f"scripts/nightly.sh does not run {script}"
+        assert script in parts or script in OTHERS, f"scripts/nightly.sh does not run {script}"
         if script.endswith(".sh"):
             subprocess.run(["bash", "-n", str(ROOT / script)], check=True)
             said = subprocess.run([str(ROOT / script), "--help"], capture_output=True, text=True, check=True).stdout
