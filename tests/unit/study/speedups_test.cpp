@@ -47,7 +47,7 @@ TEST_CASE("count, search and advise tell one configuration's speedups alike, the
   study::AdviseQuestion advised;
   advised.setting.preset = "hunyuan-video";
   advised.devices = {"h200"};
-  const study::AdviceAnswer advice = study::advise(advised, context);
+  const study::AdviseAnswer advice = study::advise(advised, context);
   for (const study::AdviceChoice& choice : advice.devices.at(0).choices) {
     const TilingProblem& problem = choice.count.forward.problem;
     study::CountQuestion question;
