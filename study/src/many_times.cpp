@@ -11,7 +11,7 @@
 #include "timed_launch.hpp"
 
 namespace natten_sim::study {
-namespace {
+namespace places {  // named: State holds some, and files are compiled in batches
 
 /// Numbers that tell apart what surroundings depend on, or a whole mask with tiles.
 struct Places {
@@ -85,7 +85,7 @@ LaunchWork with_waves(LaunchWork work, double waves) {
   return work;
 }
 
-}  // namespace
+}  // namespace places
 
 struct ManyTimes::State {
   explicit State(const Context& known) : context(known) {}
@@ -94,8 +94,8 @@ struct ManyTimes::State {
   LaunchMemo memo = {.axes = nullptr};
   /// By the tokens of a Q and of a KV tile, of which the costs are.
   std::vector<std::pair<std::pair<std::int64_t, std::int64_t>, std::variant<TimedCell, MissingTime>>> cells;
-  PlaceMemo<Surroundings> around;
-  PlaceMemo<TimeNumbers> simulated;
+  places::PlaceMemo<Surroundings> around;
+  places::PlaceMemo<TimeNumbers> simulated;
 
   const std::variant<TimedCell, MissingTime>& cell_of(const TimeQuestion& question) {
     std::pair<std::int64_t, std::int64_t> tokens{1, 1};
@@ -123,7 +123,7 @@ std::optional<TimeNumbers> ManyTimes::of(const TimeQuestion& question) {
   const auto* cell = std::get_if<TimedCell>(&found);
   if (cell == nullptr) return std::nullopt;
   const Surroundings& around =
-      state_->around.find(surroundings_key(question, cell->kernel), [&] { return surroundings_of(question, *cell); });
+      state_->around.find(places::surroundings_key(question, cell->kernel), [&] { return surroundings_of(question, *cell); });
   if (!around.added_ms) return std::nullopt;
   const auto answer = [&] {
     const FunctionCosts function = function_costs(question, *cell);
@@ -134,8 +134,8 @@ std::optional<TimeNumbers> ManyTimes::of(const TimeQuestion& question) {
         launch_of(question, {cell->kernel, *cell->device, costs, state_->context.catalog}, &memo);
     TimeNumbers numbers = numbers_of(question, *cell, around, work, function);
     if (!memo.bounds || memo.bounds->most <= memo.bounds->least) return numbers;
-    const TimeNumbers least = numbers_of(question, *cell, around, with_waves(work, memo.bounds->least), function);
-    const TimeNumbers most = numbers_of(question, *cell, around, with_waves(work, memo.bounds->most), function);
+    const TimeNumbers least = numbers_of(question, *cell, around, places::with_waves(work, memo.bounds->least), function);
+    const TimeNumbers most = numbers_of(question, *cell, around, places::with_waves(work, memo.bounds->most), function);
     numbers.low_ms = least.low_ms;
     numbers.kernel_low_ms = least.kernel_low_ms;
     numbers.high_ms = most.high_ms;
@@ -144,7 +144,7 @@ std::optional<TimeNumbers> ManyTimes::of(const TimeQuestion& question) {
   };
   // Simulations take longer than it takes to remember them.
   const bool remembers = state_->memo.waves == WaveCount::kSimulated && !question.visits && !question.ctas;
-  return remembers ? state_->simulated.find(shape_key(question), answer) : answer();
+  return remembers ? state_->simulated.find(places::shape_key(question), answer) : answer();
 }
 
 }  // namespace natten_sim::study
