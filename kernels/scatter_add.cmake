@@ -9,7 +9,7 @@ function(natten_sim_scatter_add_programs)
   add_executable(scatter_add_bench ${bench}/main.cpp ${bench}/check.cpp ${bench}/cells.cpp)
   target_link_libraries(scatter_add_bench PRIVATE natten_sim::kernels natten_sim::sim natten_sim::validate)
   natten_sim_flags(scatter_add_bench)
-  # Counters around PyTorch's operators, for scripts/time_torch_scatter.py.
+  # Counters around PyTorch's operators, for scripts/timing.
   add_library(scatter_counters SHARED ${bench}/counters_c_api.cpp)
   target_link_libraries(scatter_counters PRIVATE natten_sim::kernels natten_sim::validate)
   natten_sim_flags(scatter_counters)

@@ -7,7 +7,7 @@ usage() {
 usage: scripts/measure_again.sh [--no-pytorch] FOLDER
 
 Builds natten-sim with CUDA into build/cuda, measures all suites of its kernels, and FlexAttention, FlashAttention-2 and
-cuDNN where Python has PyTorch (their DRAM reads where ncu is on PATH). Writes the recordings and the order of SMs into
+cuDNN where Python has PyTorch and natten_sim (their DRAM reads where ncu is on PATH). Writes the recordings and the order of SMs into
 FOLDER and compares them with the predictions. Takes hours on an H200; exits as `natten-sim validate` does.
 
   --no-pytorch  the suites of this project's kernels only
@@ -43,15 +43,14 @@ cmake --build build/cuda --parallel
 mkdir -p "$folder"
 build/cuda/bench/launch_order >"$folder/launch-order.json"
 "$program" validate --out "$folder/recordings" || [[ $? -eq 3 ]]
-if [[ $pytorch == yes ]] && python3 -c 'import torch' 2>/dev/null; then
-  python3 scripts/time_flexattention.py --program "$program" --out "$folder/recordings/flex.json" --commit "$commit"
-  python3 scripts/time_sdpa_suite.py --out "$folder/recordings/sdpa-times.json" --commit "$commit"
+if [[ $pytorch == yes ]] && python3 -c 'import torch, natten_sim' 2>/dev/null; then
+  python3 scripts/timing suites flex sdpa-times --out "$folder/recordings" --commit "$commit"
   if command -v ncu >/dev/null; then
-    python3 scripts/count_sdpa_suite.py --out "$folder/recordings/sdpa-reads.json" --commit "$commit"
+    python3 scripts/timing count sdpa-reads --out "$folder/recordings" --commit "$commit"
   else
     echo "measure_again: ncu is not on PATH, so DRAM reads of FlashAttention-2 and cuDNN are not counted" >&2
   fi
 else
-  echo "measure_again: without PyTorch, so FlexAttention, FlashAttention-2 and cuDNN are not measured" >&2
+  echo "measure_again: without PyTorch or natten_sim, so FlexAttention, FlashAttention-2 and cuDNN are not measured" >&2
 fi
 exec "$program" validate --recorded "$folder/recordings" --fidelity timed

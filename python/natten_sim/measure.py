@@ -12,34 +12,48 @@ overwritten; the host's own time hides behind the spin. Clocks are left alone. R
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
+import dataclasses
 import importlib
 import math
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-Run = dict[str, Any]
-Work = Callable[[], Any]
+import numpy as np
 
-_SPIN_CYCLES_A_MS = 1_980_000
-_HOST_LEAD_MS = 1.5  # of spinning, in which the host prepares a launch
-_SHORTEST_REST_MS, _LONGEST_REST_MS = 3.0, 60.0
-_LOOP_MS = 300.0  # of launches one right behind the other, after as many: power is limited from 60 to 80 ms on
-_LAUNCHES_OF_HOST = 20
-_COVER_BYTES = 128 << 20  # more than any L2
+from natten_sim._clock import Clock as Clock
+from natten_sim._clock import Unavailable as Unavailable
+from natten_sim._clock import Work
+
+Run = dict[str, Any]
+
 _SUSPECT_SPREAD = 0.1  # of the repetitions
-_SDPA = {"fa2": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION"}
+_SDPA = {"fa2": "FLASH_ATTENTION", "cudnn": "CUDNN_ATTENTION", "efficient": "EFFICIENT_ATTENTION", "math": "MATH",
+         "auto": None}
 _LIBRARIES = {"fa3": "flash_attn_interface", "fa4": "flash_attn.cute"}
 _NATTEN_KERNELS = ("fna", "fmha")  # words in the names of the kernels that attend; others copy
 
 
-class Unavailable(Exception):
-    """Nothing here runs the kernel."""
+@dataclasses.dataclass(frozen=True)
+class Launch:
+    """A kernel with its operands.
+
+    Attributes:
+        work: Launches the run's pass once; what it returns are outputs or gradients.
+        forward: Launches the forward pass once, and returns the output.
+        inputs: Q, K and V.
+        last_head: Of such a tensor, the rows (tokens, head dim) of the first batch's last head.
+    """
+
+    work: Work
+    forward: Work
+    inputs: tuple[Any, ...]
+    last_head: Callable[[Any], Any]
 
 
 def _sizes(text: str) -> list[int]:
@@ -64,43 +78,59 @@ def _operands(run: Run, shape: Callable[[int], tuple[int, ...]]) -> tuple[Any, .
 
     heads = _number(run, "heads", 1)
     kind = {"bf16": torch.bfloat16, "fp16": torch.float16}[run.get("dtype") or "bf16"]
-    return tuple(torch.randn(*shape(count), _number(run, "head_dim", 128), device="cuda", dtype=kind, requires_grad=True)
+    return tuple(torch.randn(*shape(count), _number(run, "head_dim", 128), device="cuda", dtype=kind,
+                             requires_grad=True)
                  for count in (heads, _number(run, "heads_kv", heads), _number(run, "heads_kv", heads)))
 
 
-def _launch(run: Run, forward: Work, inputs: tuple[Any, ...]) -> Work:
-    """What a launch of the run's pass does; a backward pass goes through one graph again and again."""
+def _launch(run: Run, forward: Work, inputs: tuple[Any, ...], last_head: Callable[[Any], Any]) -> Launch:
+    """A backward pass goes through one graph again and again."""
     import torch
 
+    def without_graph() -> Any:
+        with torch.no_grad():
+            return forward()
+
     if run.get("pass") != "backward":
-
-        def without_graph() -> Any:
-            with torch.no_grad():
-                return forward()
-
-        return without_graph
+        return Launch(without_graph, without_graph, inputs, last_head)
     out = forward()
     gradient = torch.randn_like(out)
-    return lambda: torch.autograd.grad(out, inputs, gradient, retain_graph=True)
+    if run.get("mode") == "deterministic":
+        torch.utils.deterministic.fill_uninitialized_memory = False  # which takes time
+
+    def backward() -> Any:
+        if run.get("mode") != "deterministic":
+            return torch.autograd.grad(out, inputs, gradient, retain_graph=True)
+        torch.use_deterministic_algorithms(True)
+        try:
+            return torch.autograd.grad(out, inputs, gradient, retain_graph=True)
+        finally:  # other kernels refuse to run so
+            torch.use_deterministic_algorithms(False)
+
+    return Launch(backward, without_graph, inputs, last_head)
 
 
-def _sdpa(run: Run) -> Work:
+def _sdpa(run: Run) -> Launch:
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.nn.functional import scaled_dot_product_attention
 
     tokens, batch = math.prod(_sizes(run["input"])), _number(run, "batch", 1)
     q, k, v = _operands(run, lambda heads: (batch, heads, tokens))
-    backend = getattr(SDPBackend, _SDPA[run["kernel"]])
+    name = _SDPA[run["kernel"]]
+    if run["kernel"] == "cudnn" and run.get("mode") == "deterministic":
+        raise Unavailable("PyTorch has no deterministic backward pass of cuDNN")
+    if name and not hasattr(SDPBackend, name):
+        raise Unavailable("this PyTorch has no such backend")
 
     def forward() -> Any:
-        with sdpa_kernel(backend):
+        with sdpa_kernel(getattr(SDPBackend, name)) if name else contextlib.nullcontext():
             return scaled_dot_product_attention(q, k, v, is_causal=_axes(run, "causal", 0) == [1],
                                                 enable_gqa=q.shape[1] != k.shape[1])
 
-    return _launch(run, forward, (q, k, v))
+    return _launch(run, forward, (q, k, v), lambda tensor: tensor[0, -1])
 
 
-def _library(run: Run) -> Work:
+def _library(run: Run) -> Launch:
     try:
         function = importlib.import_module(_LIBRARIES[run["kernel"]]).flash_attn_func
     except ImportError as error:
@@ -108,14 +138,20 @@ def _library(run: Run) -> Work:
     tokens, batch = math.prod(_sizes(run["input"])), _number(run, "batch", 1)
     q, k, v = _operands(run, lambda heads: (batch, tokens, heads))
 
+    more: dict[str, Any] = {}
+    if run.get("band"):
+        more["window_size"] = tuple(run["band"])
+    if run.get("mode"):
+        more["deterministic"] = run["mode"] == "deterministic"
+
     def forward() -> Any:
-        out = function(q, k, v, causal=_axes(run, "causal", 0) == [1])
+        out = function(q, k, v, causal=_axes(run, "causal", 0) == [1], **more)
         return out[0] if isinstance(out, tuple) else out
 
-    return _launch(run, forward, (q, k, v))
+    return _launch(run, forward, (q, k, v), lambda tensor: tensor[0, :, -1])
 
 
-def _flexattention(run: Run) -> Work:
+def _flexattention(run: Run) -> Launch:
     import torch
     from torch.nn.attention.flex_attention import flex_attention
 
@@ -128,10 +164,13 @@ def _flexattention(run: Run) -> Work:
     mask = plan.block_mask()
     torch.compiler.reset()  # after 8 shapes of one function PyTorch compiles no more and runs it unfused
     compiled = torch.compile(flex_attention, dynamic=False)
-    return _launch(run, lambda: compiled(q, k, v, block_mask=mask), (q, k, v))
+    token_at = np.asarray(plan.q_tokens)
+    place = np.zeros(math.prod(_sizes(run["input"])), dtype=np.int64)  # of each token
+    place[token_at[token_at >= 0]] = np.flatnonzero(token_at >= 0)
+    return _launch(run, lambda: compiled(q, k, v, block_mask=mask), (q, k, v), lambda tensor: tensor[0, -1][place])
 
 
-def _natten(run: Run) -> Work:
+def _natten(run: Run) -> Launch:
     try:
         natten: Any = importlib.import_module("natten")
     except ImportError as error:
@@ -148,111 +187,95 @@ def _natten(run: Run) -> Work:
                       dilation=tuple(_axes(run, "dilation", 1)),
                       is_causal=tuple(each == 1 for each in _axes(run, "causal", 0)), backend=run["kernel"], **tiles)
 
-    return _launch(run, forward, (q, k, v))
+    return _launch(run, forward, (q, k, v), lambda tensor: tensor[0].flatten(0, -3)[:, -1])
 
 
-_RUNNERS: dict[str, Callable[[Run], Work]] = {
-    "fa2": _sdpa, "cudnn": _sdpa, "fa3": _library, "fa4": _library, "flexattention": _flexattention,
+_RUNNERS: dict[str, Callable[[Run], Launch]] = {
+    **dict.fromkeys(_SDPA, _sdpa), "fa3": _library, "fa4": _library, "flexattention": _flexattention,
     "hopper-fna": _natten, "blackwell-fna": _natten, "cutlass-fna": _natten}
 
 
-class Clock:
-    """Times work on the GPU."""
+def prepared(run: Run, warm_ups: int = 3) -> Launch:
+    """Makes operands of a run and its graph, and warms it up.
 
-    def __init__(self, repetitions: int = 7) -> None:
-        """Args: repetitions: launches of a run that count, 2 or more."""
-        import torch
+    Args:
+        run: Columns of data/kernel-runs by name, all text or numbers. Of kernels of libraries also `mode`,
+            deterministic or unordered, for a backward pass, and `band`, the tokens before and after a query that it
+            attends to.
+        warm_ups: Launches before it is returned.
 
-        self.torch, self.repetitions = torch, repetitions
-        self.cover = torch.empty(_COVER_BYTES, dtype=torch.uint8, device="cuda")
+    Returns:
+        The launch.
 
-    def _spin(self, ms: float) -> None:
-        self.torch.cuda._sleep(int(_SPIN_CYCLES_A_MS * ms))
+    Raises:
+        Unavailable: Nothing here runs the kernel.
+    """
+    runner = _RUNNERS.get(run["kernel"])
+    if runner is None:
+        raise Unavailable(f"nothing here runs {run['kernel']}")
+    launch = runner(run)
+    for _ in range(warm_ups):
+        launch.work()
+    return launch
 
-    def _events_around(self, work: Work) -> tuple[Any, Any]:
-        begin, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        work()
-        end.record()
-        return begin, end
 
-    def rested(self, work: Work) -> list[float]:
-        """Milliseconds of launches after rests, the L2 overwritten before each."""
-        self._spin(_HOST_LEAD_MS)
-        begin, end = self._events_around(work)
-        self.torch.cuda.synchronize()
-        rest = min(_LONGEST_REST_MS, max(_SHORTEST_REST_MS, 3 * begin.elapsed_time(end)))
-        pairs = []
-        for i in range(self.repetitions):
-            self.cover.fill_(i % 256)
-            self._spin(rest)
-            pairs.append(self._events_around(work))
-        self.torch.cuda.synchronize()
-        return [begin.elapsed_time(end) for begin, end in pairs]
+def times_of(run: Run, launch: Launch, clock: Clock) -> list[float]:
+    """Times a launch that was warmed up.
 
-    def in_a_row(self, work: Work, once_ms: float) -> list[float]:
-        """Milliseconds a launch, of many that follow each other.
+    Args:
+        run: With rest_ms 0 launches follow each other.
+        launch: As prepared() makes it.
+        clock: What times it.
 
-        Raises:
-            Unavailable: The host launches more slowly than the GPU runs, so that there would be rests.
-        """
-        turns = max(4, int(_LOOP_MS / max(once_ms, 1e-3)))
-        began = time.perf_counter()
-        self._spin(_HOST_LEAD_MS)
-        for _ in range(_LAUNCHES_OF_HOST):
-            work()
-        host_ms = 1e3 * (time.perf_counter() - began) / _LAUNCHES_OF_HOST
-        self.torch.cuda.synchronize()
-        if once_ms < host_ms:
-            raise Unavailable(f"the host takes {host_ms:.3f} ms to launch what the GPU runs in {once_ms:.3f} ms")
-        pairs = [self._events_around(lambda: [work() for _ in range(turns)]) for _ in range(4)]
-        self.torch.cuda.synchronize()
-        return [begin.elapsed_time(end) / turns for begin, end in pairs[1:]]
+    Returns:
+        Milliseconds.
 
-    def of_kernels(self, work: Work, words: Iterable[str]) -> list[float]:
-        """Milliseconds of the kernels whose names hold one of the words, launch by launch, as the profiler has them."""
-        from torch.profiler import ProfilerActivity, profile
+    Raises:
+        Unavailable: Launches cannot follow each other.
+    """
+    if _RUNNERS.get(run["kernel"]) is _natten:
+        times = clock.of_kernels(launch.work, _NATTEN_KERNELS)
+    else:
+        times = clock.rested(launch.work)
+    if _follow_each_other(run):
+        times = clock.in_a_row(launch.work, statistics.median(times))
+    return times
 
-        times = []
-        for _ in range(self.repetitions):
-            self._spin(_SHORTEST_REST_MS)
-            self.torch.cuda.synchronize()
-            with profile(activities=[ProfilerActivity.CUDA]) as profiled:
-                work()
-                self.torch.cuda.synchronize()
-            times.append(1e-3 * sum(event.device_time_total for event in profiled.events()
-                                    if any(word in event.name.lower() for word in words)))
-        return times
+
+def refusal(error: Exception) -> str:
+    """Says why there is no time.
+
+    Args:
+        error: What a kernel's library raised.
+
+    Returns:
+        A status.
+
+    Raises:
+        Exception: `error` itself, if it took the GPU's context with it.
+    """
+    if "CUDA error" in str(error):
+        raise error
+    if type(error).__name__ == "OutOfMemoryError":
+        return "out of memory"
+    return f"refused: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"
 
 
 def measured(run: Run, clock: Clock) -> Run:
     """Times one run.
 
     Args:
-        run: Columns of data/kernel-runs by name, all text or numbers; with rest_ms 0 launches follow each other.
+        run: As prepared() takes it.
         clock: What times it.
 
     Returns:
         The run with `ms` (the median), `min_ms`, `max_ms` and `times`, milliseconds; and with `status`: `measured`,
         or why there is no time.
     """
-    runner = _RUNNERS.get(run["kernel"])
-    if runner is None:
-        return {**run, "status": f"nothing here runs {run['kernel']}"}
     try:
-        work = runner(run)
-        for _ in range(3):
-            work()
-        if runner is _natten:
-            times = clock.of_kernels(work, _NATTEN_KERNELS)
-        else:
-            times = clock.rested(work)
-        if _follow_each_other(run):
-            times = clock.in_a_row(work, statistics.median(times))
+        times = times_of(run, prepared(run), clock)
     except (Unavailable, RuntimeError, ValueError) as error:
-        if "CUDA error" in str(error):
-            raise  # the context is lost
-        return {**run, "status": f"refused: {str(error).splitlines()[0][:200] if str(error) else type(error).__name__}"}
+        return {**run, "status": refusal(error)}
     return {**run, "ms": statistics.median(times), "min_ms": min(times), "max_ms": max(times), "times": times,
             "status": "measured"}
 
@@ -322,7 +345,8 @@ def main(words: list[str] | None = None) -> int:
     Returns:
         0: all runs have a time; 3: some have none; 4: there is no GPU.
     """
-    parser = argparse.ArgumentParser(prog="python -m natten_sim.measure", description=__doc__.split("\n", maxsplit=1)[0])
+    parser = argparse.ArgumentParser(prog="python -m natten_sim.measure",
+                                     description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--kernel", default="cudnn", help=", ".join(_RUNNERS) + " [cudnn]")
     parser.add_argument("--device", help="name of this GPU (natten-sim list devices) [what the driver calls it]")
     parser.add_argument("--head-dim", type=int, default=128, help="head dim of the plan [128]")
@@ -344,13 +368,15 @@ def main(words: list[str] | None = None) -> int:
         shown = f"{last['ms']:.4f} ms" if "ms" in last else last["status"]
         suspect = f", suspect: repetitions from {last['min_ms']:.4f} to {last['max_ms']:.4f} ms" if (
             "ms" in last and is_suspect(last)) else ""
-        print(f"{run['kernel']} {run.get('pass', 'forward')} {run['input']} window {run['window']}: {shown}{suspect}", flush=True)
+        print(f"{run['kernel']} {run.get('pass', 'forward')} {run['input']} window {run['window']}: {shown}{suspect}",
+              flush=True)
     if not any(run["status"] == "measured" for run in done):
         return 3
     with tempfile.TemporaryDirectory() as folder:
         table = arguments.table or f"{folder}/runs.csv"
         write_runs(table, done)
-        words_of_fit = ["calibrate", table, "--source", f"measured on {torch.cuda.get_device_name(0)} by natten_sim.measure"]
+        words_of_fit = ["calibrate", table, "--source",
+                        f"measured on {torch.cuda.get_device_name(0)} by natten_sim.measure"]
         print(_program(words_of_fit + (["--save", arguments.save] if arguments.save else [])), end="")
     return 0 if all(run["status"] == "measured" for run in done) else 3
 

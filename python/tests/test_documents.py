@@ -66,7 +66,7 @@ def test_types_pass_the_strict_checker(root: pathlib.Path, tmp_path: pathlib.Pat
     package = tmp_path / "natten_sim"  # away from other packages, which the checker would check too
     shutil.copytree(pathlib.Path(natten_sim.__file__).parent, package)
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
-    targets = [str(package), str(root / "python" / "tests")]
+    targets = [str(package), str(root / "python" / "tests"), str(root / "scripts" / "timing")]
     targets += [str(folder) for name in ("examples", "notebooks", "partners") if (folder := root / "python" / name).exists()]
     command = [sys.executable, "-m", "mypy", "--config-file", str(root / "pyproject.toml"), *targets]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)

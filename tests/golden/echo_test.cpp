@@ -54,6 +54,7 @@ std::vector<std::string> questions() {
       "explain " + profile,
       "validate --list",
       "validate reuse --list",
+      "validate stream --freeze",
       "validate stream --recorded " + shipped_recordings({"nvidia-h200-stream"}),
       "trust hopper-fna backward --device h100 --answers",
       "reproduce gna --figure 4.5",

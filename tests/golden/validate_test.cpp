@@ -110,6 +110,8 @@ TEST_CASE("damaged recordings and contradictory options are exit 2, with nothing
                                   "validate --recorded '" + kRecordings + "' --resume",
                                   "validate --recorded '" + kRecordings + "' --seed 1",
                                   "validate --recorded '" + kRecordings + "' --device h200",
+                                  std::string("validate --freeze --recorded x"),
+                                  std::string("validate --freeze --device nothing"),
                                   std::string("validate --check-only --out x"),
                                   std::string("validate --check-only --report x"),
                                   std::string("validate --out x --seed 1"),
@@ -285,6 +287,19 @@ TEST_CASE("list names suites, counters and metrics") {
     CHECK(listed.out.find(expected) != std::string::npos);
   }
   CHECK(result_of("validate stream --list")["suites"].size() == 1);
+}
+
+TEST_CASE("predictions of a suite come without a recording, with intervals and all parameters") {
+  const Json result = result_of("validate short-draw --freeze --device h200");
+  const Json& first = result["predictions"][0];
+  CHECK(first["parameters"]["runs"] == "fa2");
+  CHECK(first["counter"] == "launch_time_ns");
+  CHECK(first["low"] < first["predicted"]);
+  CHECK(first["predicted"] < first["high"]);
+  CHECK(run("validate short-draw --freeze --csv").out.starts_with("suite,device,point,counter,model,fitted,predicted,low,high"));
+  const Run read = run("validate short-draw --freeze");
+  CHECK(read.out.find(std::to_string(result["predictions"].size()) + " predictions for h200; ") != std::string::npos);
+  CHECK(result["not_predicted"].size() < 20);
 }
 
 TEST_CASE("a profile of somebody's kernel is held against the models") {

@@ -60,6 +60,12 @@ void print(const Job& job, Result result, Rows rows, Text text, const std::optio
   put_answer(output, *job.reply, std::move(body), {picture, tabled(output, rows)});
 }
 
+template <typename Value>
+void print_of(const Job& job, const Value& value, report::Json json(const Value&), report::Rows rows(const Value&),
+              std::string text(const Value&)) {
+  print(job, [&] { return json(value); }, [&] { return rows(value); }, [&] { return text(value); });
+}
+
 /// What the folder of recordings holds for views; nothing without a folder.
 report::RecordedData recorded_data(const Job& job, const std::string& folder) {
   report::RecordedData data;
@@ -111,9 +117,17 @@ std::vector<Suite> chosen_suites(const std::vector<std::string>& names) {
 }
 
 int run_list(Job& job) {
-  print(
-      job, [&] { return report::suites_json(job.suites); }, [&] { return report::suites_rows(job.suites); },
-      [&] { return report::suites_text(job.suites); });
+  print_of(job, job.suites, report::suites_json, report::suites_rows, report::suites_text);
+  return kExitDone;
+}
+
+int run_freeze(Job& job) {
+  if (!job.flags.profile) job.flags.profile = validate::kProfiledDevice;
+  const Device& device = job.context.catalog.device(*job.flags.profile);
+  ProgressBar bar("predicting", job.flags.output.quiet);
+  const FrozenPredictions frozen = freeze(job.suites, device, job.flags.fidelity, bar.callback());
+  bar.clear();
+  print_of(job, frozen, report::frozen_json, report::frozen_rows, report::frozen_text);
   return kExitDone;
 }
 
@@ -128,9 +142,7 @@ int run_view(Job& job) {
   if (drawn && !view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
   print(
       job,
-      [&] {
-        return report::Json{{"view", name}, {"rows", view->rows}};
-      },
+      [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
       [&] { return report::Rows{view->empty_row, view->rows}; }, [&] { return view->text; },
       drawn ? view->picture : std::nullopt);
   return kExitDone;
@@ -189,9 +201,7 @@ int gpu_index(const ValidateFlags& flags) {
 
 void print_checks(Job& job, std::uint64_t seed, const std::vector<CheckedPoint>& checks) {
   job.flags.seed = seed;
-  print(
-      job, [&] { return report::checks_json(checks); }, [&] { return report::checks_rows(checks); },
-      [&] { return report::checks_text(checks); });
+  print_of(job, checks, report::checks_json, report::checks_rows, report::checks_text);
 }
 
 int run_check(Job& job) {
@@ -212,10 +222,7 @@ int run_check(Job& job) {
 int run_sass(Job& job) {
   const std::vector<LoweringCheck> checks =
       check_lowerings(parse_sass(disassemble_this_program(job.flags.disassembler)), builtin_lowerings());
-  print(
-      job, [&] { return report::lowering_checks_json(checks); },
-      [&] { return report::lowering_checks_rows(checks); },
-      [&] { return report::lowering_checks_text(checks); });
+  print_of(job, checks, report::lowering_checks_json, report::lowering_checks_rows, report::lowering_checks_text);
   const auto is = [](LoweringVerdict verdict) {
     return [verdict](const LoweringCheck& check) { return check.verdict == verdict; };
   };
@@ -312,24 +319,17 @@ int run_profile_device(Job& job) {
   const ProfiledDevice made =
       profiled_device(file.stem().string(), gpu.stream, gpu.samples, job.context.catalog.devices);
   write_file(file.string(), device_file_json(made.device));
-  print(
-      job, [&] { return report::profile_json(made); }, [&] { return report::profile_rows(made); },
-      [&] { return report::profile_text(made); });
+  print_of(job, made, report::profile_json, report::profile_rows, report::profile_text);
   return kExitDone;
 }
 
 const std::vector<Mode>& modes() {
   static const std::vector<Mode> kModes = {
-      {"profile-device",
-       "--profile-device",
-       {"profile-device", "gpu", "out", "resume", "recorded"},
-       run_profile_device},
+      {"profile-device", "--profile-device", {"profile-device", "gpu", "out", "resume", "recorded"}, run_profile_device},
       {"list", "--list", {"suite", "list"}, run_list},
+      {"freeze", "--freeze", {"suite", "freeze", "device", "fidelity"}, run_freeze},
       {"view", "--view", {"suite", "recorded", "view", "picture"}, run_view},
-      {"recorded",
-       "--recorded",
-       {"suite", "recorded", "fidelity", "rows", "report", kNoConclusion},
-       run_recorded},
+      {"recorded", "--recorded", {"suite", "recorded", "fidelity", "rows", "report", kNoConclusion}, run_recorded},
       {"ncu-csv",
        "--ncu-csv",
        {"ncu-csv", "ncu-kernel", "decimal", "point", "kernel", "device", "fidelity", "rows", "report", kNoConclusion},

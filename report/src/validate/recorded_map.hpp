@@ -8,7 +8,7 @@
 namespace natten_sim::report::views {
 
 inline constexpr const char* kNeedsTilesAndSdpa =
-    "a recording of the suite tiles and one of scripts/time_pytorch_sdpa.py, of one device and driver";
+    "a recording of the suite tiles and one of scripts/timing regimes, of one device and driver";
 
 /// The suite tiles beside PyTorch's times; empty unless there are recordings of both on just one device.
 [[nodiscard]] std::optional<validate::RegimeMap> recorded_map(const RecordedData& data);

@@ -1,4 +1,4 @@
-// Times of masks that were predicted in a commit, then measured on an H200 (scripts/time_masks.py): today's predictions
+// Times of masks that were predicted in a commit, then measured on an H200: today's predictions
 // are those that were frozen, and they are as near as the documents say.
 #include <algorithm>
 #include <cmath>

@@ -13,7 +13,7 @@ CaseKind beside() {
             TimedRunCase point;
             point.family = "beside";
             point.run = read_timed_run(fields, fields.text("runs"));
-            point.runs_by = "scripts/time_beside_flexattention.py";
+            point.runs_by = "scripts/timing";
             return Point(point);
           }};
 }

@@ -26,7 +26,7 @@ struct FlashBackwardCase final : ForeignCase {
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] std::string measured_by() const override { return "scripts/time_flash_attention.py"; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/timing"; }
 
  private:
   [[nodiscard]] std::string problem_text() const;

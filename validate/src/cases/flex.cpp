@@ -11,7 +11,7 @@ CaseKind flex() {
             TimedRunCase point;
             point.family = "flex";
             point.run = read_timed_run(fields, "flexattention");
-            point.runs_by = "scripts/time_flexattention.py";
+            point.runs_by = "scripts/timing";
             return Point(point);
           }};
 }

@@ -1,6 +1,5 @@
 // Forward kernels that PyTorch's scaled_dot_product_attention calls: FlashAttention-2 and cuDNN. This program
-// has neither: one script times them (scripts/time_sdpa_suite.py), another counts what they read
-// (scripts/count_sdpa_suite.py). The timed wavefront model predicts their times and DRAM reads.
+// has neither: scripts/timing times them and counts what they read. The timed wavefront model predicts their times and DRAM reads.
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/io/strict_object.hpp>
@@ -25,9 +24,7 @@ struct SdpaCase final : ForeignCase {
   [[nodiscard]] std::string group() const override;
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] std::string measured_by() const override {
-    return "scripts/time_sdpa_suite.py and scripts/count_sdpa_suite.py";
-  }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/timing"; }
   /// Two products, 2 operations a multiplication.
   [[nodiscard]] std::optional<double> operations() const override {
     const double pairs =

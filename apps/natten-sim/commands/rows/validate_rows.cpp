@@ -49,6 +49,8 @@ Options<ValidateFlags> validate_rows() {
                    .key = "suites"},
                   static_cast<int>(builtin_suite_names().size()));
   rows.add("--list", &F::list, {.help = "Print suites and counters, and stop"});
+  rows.add("--freeze", &F::freeze,
+           {.help = "Print what is predicted for every point of the suites on --device, to be stored before it is measured"});
   rows.add("--gpu", &F::device,
            {.value = "auto|N",
             .help = "Card to run on [auto: the first]",
@@ -77,7 +79,7 @@ Options<ValidateFlags> validate_rows() {
             .needs = {"ncu-csv"}});
   rows.add("--device", &F::profile,
            {.value = "NAME",
-            .help = std::string("With --ncu-csv: device profile of the GPU that was profiled [") +
+            .help = std::string("With --ncu-csv or --freeze: device profile of the GPU [") +
                     validate::kProfiledDevice + "]",
             .key = "profile",
             .spellings = {{.flag = "--profile", .old = true}},

@@ -18,13 +18,14 @@ namespace natten_sim::cli {
 struct ValidateFlags {
   std::vector<std::string> suites;  ///< none: all
   bool list = false;
+  bool freeze = false;
   std::string device = "auto";
   std::optional<std::string> recorded, ncu_csv;
   std::string ncu_kernel;
   std::optional<DecimalMark> decimal;
   std::vector<std::string> point;
   std::optional<KernelChoice> kernel;  ///< of the point
-  std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv
+  std::optional<std::string> profile;  ///< none: validate::kProfiledDevice, with --ncu-csv and --freeze
   std::optional<std::string> out;
   std::optional<std::string> profile_device;
   bool resume = false;

@@ -6,6 +6,7 @@
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/rows.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
+#include <natten_sim/validate/compare/frozen.hpp>
 #include <natten_sim/validate/measure/runner.hpp>
 #include <natten_sim/validate/sass/lowering_check.hpp>
 
@@ -40,6 +41,12 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] Json suites_json(const std::vector<validate::Suite>& suites);
 [[nodiscard]] Rows suites_rows(const std::vector<validate::Suite>& suites);
 [[nodiscard]] std::string suites_text(const std::vector<validate::Suite>& suites);
+
+[[nodiscard]] Json frozen_json(const validate::FrozenPredictions& frozen);
+[[nodiscard]] Rows frozen_rows(const validate::FrozenPredictions& frozen);
+/// point                          counter         predicted  low    high
+/// natten fa2 forward b1 h3 ..    launch_time_ns  10780      9051   12509
+[[nodiscard]] std::string frozen_text(const validate::FrozenPredictions& frozen);
 
 [[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] Rows checks_rows(const std::vector<validate::CheckedPoint>& checks);

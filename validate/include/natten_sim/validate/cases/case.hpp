@@ -125,7 +125,7 @@ class Case {
 /// compared.
 class ForeignCase : public Case {
  public:
-  /// "scripts/time_flexattention.py".
+  /// "scripts/timing".
   [[nodiscard]] virtual std::string measured_by() const = 0;
   /// @throws HardwareAbsent, always.
   [[nodiscard]] Launch prepare(Bench& bench, std::uint64_t seed) const final;

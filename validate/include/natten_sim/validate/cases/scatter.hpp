@@ -30,7 +30,7 @@ struct ScatterCase final : ForeignCase {
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   /// O(updates + rows), since updates are counted.
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] std::string measured_by() const override { return "scripts/time_torch_scatter.py"; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/timing"; }
 
   [[nodiscard]] study::ScatterQuestion question(const std::string& device) const;
 };

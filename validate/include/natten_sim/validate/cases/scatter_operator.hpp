@@ -24,7 +24,7 @@ struct ScatterOperatorCase final : ForeignCase {
   [[nodiscard]] std::vector<Parameter> parameters() const override;
   /// Of scatter_add and of the paths that are remedies; none of the others. O(updates + rows).
   [[nodiscard]] std::vector<Prediction> predict(const Device& device, Fidelity fidelity) const override;
-  [[nodiscard]] std::string measured_by() const override { return "scripts/time_torch_scatter.py"; }
+  [[nodiscard]] std::string measured_by() const override { return "scripts/timing"; }
 
   /// "bf16 x256 zipf:1.5": what all operators share.
   [[nodiscard]] std::string load() const;

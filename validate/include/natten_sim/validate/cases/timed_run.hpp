@@ -13,7 +13,7 @@ namespace natten_sim::validate {
 struct TimedRunCase final : ForeignCase {
   std::string family;  ///< "flex", "natten": the kernel of its points
   KernelRun run;       ///< without device and times
-  std::string runs_by;  ///< what measures it: "scripts/time_flexattention.py"
+  std::string runs_by;  ///< what measures it: "scripts/timing"
 
   /// "flex forward b1 h24 d128 bf16 256x256 window 80x80 tiles 16x8/16x8"
   [[nodiscard]] std::string key() const override;

@@ -10,8 +10,8 @@
 
 namespace natten_sim::validate {
 
-/// Times of PyTorch's scaled_dot_product_attention, backend by backend, as scripts/time_pytorch_sdpa.py
-/// writes them. It measures as time_kernel does. JSON on disk, schema natten-sim.sdpa-recording/1, strict
+/// Times of PyTorch's scaled_dot_product_attention, backend by backend, as `scripts/timing regimes`
+/// writes them. JSON on disk, schema natten-sim.sdpa-recording/1, strict
 /// keys.
 
 /// "auto" leaves the choice to PyTorch; the others are forced.

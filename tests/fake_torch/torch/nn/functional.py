@@ -1,3 +1,0 @@
-import torch
-
-scaled_dot_product_attention = torch.attention
