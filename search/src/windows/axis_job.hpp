@@ -14,6 +14,7 @@ namespace natten_sim {
 struct WindowTask {
   std::int64_t window = 0;
   PerPass<long double> largest_cost = {0, 0};
+  PerPass<long double> cost_shares = {0, 0};    ///< of an option's costs, which are 1 at most together
   PerPass<long double> most_longest = {0, 0};   ///< by the CTA with most
   PerPass<long double> most_shortest = {0, 0};  ///< by each CTA
   AttendedBounds attended = {};                 ///< along the axis

@@ -58,10 +58,13 @@ class OptionMaker {
     for (std::size_t index = 0; index < context_.passes.size(); ++index) {
       if (!look_at(index)) return std::nullopt;
     }
+    if (shares_ > kBoundSlack) return std::nullopt;
     AxisOption option{.stride = mask_.stride};
+    shares_ = 0;
     for (std::size_t index = 0; index < context_.passes.size(); ++index) {
       if (!count(index, option)) return std::nullopt;
     }
+    if (shares_ > kBoundSlack) return std::nullopt;
     option.slow = option.slow || !breaks_ties_;
     return option;
   }
@@ -115,8 +118,9 @@ class OptionMaker {
     return !too_much(index, option.cost[index], count.max_tiles_per_walked_tile);
   }
 
-  [[nodiscard]] bool too_much(std::size_t index, std::int64_t cost, std::int64_t longest) const {
+  [[nodiscard]] bool too_much(std::size_t index, std::int64_t cost, std::int64_t longest) {
     const long double times = looked_[index].times;
+    shares_ += static_cast<long double>(cost) * times * task_.cost_shares[index];
     return static_cast<long double>(cost) * times > task_.largest_cost[index] * kBoundSlack ||
            static_cast<long double>(longest) * times > task_.most_longest[index] * kBoundSlack;
   }
@@ -127,6 +131,7 @@ class OptionMaker {
   const WindowTask& task_;
   const bool breaks_ties_;
   PerPass<Looked> looked_ = {};
+  long double shares_ = 0;  ///< WindowTask::cost_shares, of what is known
 };
 
 /// Keeps of options in the order of their keys those that LeaveOut::kWorseStrides leaves.

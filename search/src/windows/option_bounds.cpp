@@ -224,26 +224,27 @@ long double UsefulCosts::least_cost(const AxisBounds& axis, std::int64_t window,
   return static_cast<long double>(axis.least_cost(window, pass)) * limit_->least_share(pass, axis.least_filled(window, pass));
 }
 
-PerPass<long double> UsefulCosts::of(const WindowBounds& window) const {
+UsefulCosts::Most UsefulCosts::of(const WindowBounds& window) const {
   constexpr long double kAny = std::numeric_limits<long double>::max();
-  if (!limit_) return {kAny, kAny};
+  if (!limit_) return {{kAny, kAny}};
   const std::int64_t needed = ceil_divide(attended_lo_, window.most_attended);  // of the others together
   PerPass<long double> scaled = others_, least = {0, 0};  // cost of the other axes; of all with this window
   std::optional<std::int64_t> smallest;
-  if (other_ != nullptr && !(smallest = other_->smallest_window_attending(needed))) return {-1, -1};
+  if (other_ != nullptr && !(smallest = other_->smallest_window_attending(needed))) return {{-1, -1}};
   for (std::size_t pass = 0; pass < passes_; ++pass) {
     if (smallest) scaled[pass] *= least_cost(*other_, *smallest, pass);
     scaled[pass] = std::max(scaled[pass], per_pair_[pass] * static_cast<long double>(needed));
     scaled[pass] *= limit_->least_share(pass, window.least_filled[pass]);
     least[pass] = scaled[pass] * static_cast<long double>(window.least_cost[pass]);
   }
-  PerPass<long double> useful = {kAny, kAny};
+  Most useful{{kAny, kAny}};
   for (std::size_t pass = 0; pass < passes_; ++pass) {
     const long double left = limit_->most * kBoundSlack - least[1 - pass];  // what the other pass leaves
     if (left < least[pass]) {
-      useful[pass] = -1;
+      useful.costs[pass] = -1;
     } else if (scaled[pass] > 0) {
-      useful[pass] = left / scaled[pass] * kBoundSlack;
+      useful.costs[pass] = left / scaled[pass] * kBoundSlack;
+      useful.shares[pass] = scaled[pass] / (limit_->most * kBoundSlack);
     }
   }
   return useful;

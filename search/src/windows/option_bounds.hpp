@@ -94,8 +94,12 @@ class UsefulCosts {
   UsefulCosts(const std::vector<AxisBounds>& axes, std::size_t axis, std::size_t passes,
               const std::optional<CostLimit>& limit, std::int64_t attended_lo);
 
-  /// One a pass; negative where no option of the window can.
-  [[nodiscard]] PerPass<long double> of(const WindowBounds& window) const;
+  /// What costs of options of one window have to meet.
+  struct Most {
+    PerPass<long double> costs;            ///< one a pass; negative where no option can
+    PerPass<long double> shares = {0, 0};  ///< and the sum over passes of these times the costs is at most 1
+  };
+  [[nodiscard]] Most of(const WindowBounds& window) const;
 
  private:
   [[nodiscard]] long double least_cost(const AxisBounds& axis, std::int64_t window, std::size_t pass) const;

@@ -206,7 +206,8 @@ class TablePlan {
       const AxisBounds& own = choice.bounds[user.axis];
       if (window < own.first_window() || window > own.last_window()) continue;
       const Useful& useful = choice.useful[user.axis];
-      WindowTask of_user{window, useful.all.of(all), useful.longest.of(longest), useful.shortest.of(longest),
+      const UsefulCosts::Most most = useful.all.of(all);
+      WindowTask of_user{window, most.costs, most.shares, useful.longest.of(longest).costs, useful.shortest.of(longest).costs,
                          choice.attended[user.axis]};
       if (job.pairs != nullptr && choice.limit) keep_within(of_user.largest_cost, own, of_user.attended.hi);
       if (is_none(of_user.largest_cost) || is_none(of_user.most_longest) || is_none(of_user.most_shortest)) continue;
@@ -214,6 +215,7 @@ class TablePlan {
       task->attended = {std::min(task->attended.lo, of_user.attended.lo), std::max(task->attended.hi, of_user.attended.hi)};
       for (std::size_t pass = 0; pass < all.least_cost.size(); ++pass) {
         task->largest_cost[pass] = std::max(task->largest_cost[pass], of_user.largest_cost[pass]);
+        task->cost_shares[pass] = std::min(task->cost_shares[pass], of_user.cost_shares[pass]);
         task->most_longest[pass] = std::max(task->most_longest[pass], of_user.most_longest[pass]);
         task->most_shortest[pass] = std::max(task->most_shortest[pass], of_user.most_shortest[pass]);
       }

@@ -251,8 +251,12 @@ Choice choice_of(const SearchSpace& space, Objective objective, long double limi
   return choice;
 }
 
-PerPass<long double> useful(const Choice& choice, std::size_t axis, std::int64_t window, std::int64_t attended_lo) {
+UsefulCosts::Most most_of(const Choice& choice, std::size_t axis, std::int64_t window, std::int64_t attended_lo) {
   return UsefulCosts(choice.axes, axis, choice.passes, choice.limit, attended_lo).of(choice.axes[axis].of_window(window));
+}
+
+PerPass<long double> useful(const Choice& choice, std::size_t axis, std::int64_t window, std::int64_t attended_lo) {
+  return most_of(choice, axis, window, attended_lo).costs;
 }
 
 TEST_CASE("a cost that is part of an answer is never above the largest useful one") {
@@ -284,12 +288,18 @@ TEST_CASE("a cost that is part of an answer is never above the largest useful on
                 const Option &first = options[0][0][a], &second = options[1][0][b];
                 if (first.attended * second.attended < attended_lo || static_cast<long double>(sum) > limit)
                   continue;
-                const PerPass<long double> largest[2] = {useful(choice, 0, first.window, attended_lo),
-                                                         useful(choice, 1, second.window, attended_lo)};
+                const UsefulCosts::Most most[2] = {most_of(choice, 0, first.window, attended_lo),
+                                                   most_of(choice, 1, second.window, attended_lo)};
+                long double shares[2] = {0, 0};
                 for (std::size_t pass = 0; pass < passes.size(); ++pass) {
-                  CHECK(static_cast<long double>(options[0][pass][a].cost) <= largest[0][pass]);
-                  CHECK(static_cast<long double>(options[1][pass][b].cost) <= largest[1][pass]);
+                  const long double cost[2] = {static_cast<long double>(options[0][pass][a].cost),
+                                               static_cast<long double>(options[1][pass][b].cost)};
+                  for (std::size_t axis = 0; axis < 2; ++axis) {
+                    CHECK(cost[axis] <= most[axis].costs[pass]);
+                    shares[axis] += cost[axis] * most[axis].shares[pass];
+                  }
                 }
+                CHECK(std::max(shares[0], shares[1]) <= kBoundSlack);
               }
             }
           }
@@ -297,6 +307,22 @@ TEST_CASE("a cost that is part of an answer is never above the largest useful on
       }
     }
   }
+}
+
+TEST_CASE("costs of two passes, each of which leaves room for the other's least, share the limit") {
+  // Tiles of one token in both passes: an option visits its attended pairs in each, and the weighted mean of two such.
+  SearchSpace space = full_space({6, 5});
+  space.phase = SearchPhase::kBoth;
+  space.tiles = {{"", {{1, 1}, {1, 1}}, {{1, 1}, {1, 1}}}};
+  const Choice choice = choice_of(space, Objective::kMean, 0);
+  const long double weight = choice.limit.scale[0] + choice.limit.scale[1];
+  Choice limited = choice;
+  limited.limit.most = weight * 300;
+  // As above: with window 2 on the first axis the other costs 20.
+  const UsefulCosts::Most most = most_of(limited, 0, 2, 200);
+  CHECK(most.shares[0] * 15 + most.shares[1] * 15 == Approx(1));
+  CHECK(most.costs[0] > 15);  // where the second pass costs 12
+  CHECK(most.shares[0] * most.costs[0] + most.shares[1] * 12 == Approx(1));
 }
 
 TEST_CASE("with tiles of one token the largest useful cost is the limit over what the other axes cost") {
@@ -313,7 +339,7 @@ TEST_CASE("with tiles of one token the largest useful cost is the limit over wha
   CHECK(useful(choice, 1, 5, 751)[0] < 0);  // 31 of 36: window 6 costs 36, and 36 * 25 > 300
   CHECK(useful(choice, 0, 1, 151)[0] < 0);  // no window of five tokens attends to 26 pairs
   // Without a limit every cost is of use.
-  CHECK(UsefulCosts(choice.axes, 1, 1, std::nullopt, 751).of(choice.axes[1].of_window(5))[0] ==
+  CHECK(UsefulCosts(choice.axes, 1, 1, std::nullopt, 751).of(choice.axes[1].of_window(5)).costs[0] ==
         std::numeric_limits<long double>::max());
   // Three axes: the cheapest windows of the others, or the pairs that they need together.
   space = full_space({3, 4, 5});
