@@ -200,7 +200,7 @@ std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeOb
   for (std::size_t i = 0; i < objective.choices.size(); ++i) {
     costs.push_back({1, 1});
     for (const TimedPass& pass : objective.choices[i].passes) {
-      if (pass.family != NattenBackend::kHopperFna && pass.family != NattenBackend::kBlackwellFna) continue;
+      if (pass.family == NattenBackend::kFlexFna) continue;
       const double masked_us = pass.costs.masked_tile_us[space.input.rank() - 1];
       const double least_us = least_tile_us(space, tiles_of(space.tiles[i], pass.walk), pass);
       costs.back()[index_of(space, pass)] = std::max(1.0, masked_us / least_us);

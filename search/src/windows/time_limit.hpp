@@ -33,8 +33,8 @@ namespace natten_sim {
 [[nodiscard]] double least_ms_visiting(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass,
                                        double visited);
 
-/// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 where
-/// kernels mask tile by tile.
+/// Of each choice and pass, how many times as long the tiles of a launch take that masks elements, at least: 1 for
+/// FlexAttention, which masks tile by tile. The others evaluate the mask in all of them or in none.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
 
 /// Share of what a walked tile takes that one CTA takes at least. FlexAttention's backward pass has CTAs of keys, with
