@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace natten_sim {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kMargin = 1.0002;  // most bounds are no further from their times
 constexpr std::size_t kNoPass = std::numeric_limits<std::size_t>::max();
 
 /// Windows of one axis by the KV tiles that hold them.
@@ -96,6 +98,11 @@ SearchSpace space_of_pass(const SearchSpace& space, Walk walk) {
   return pass;
 }
 
+SearchRun quiet(SearchRun run) {
+  run.progress = {};
+  return run;
+}
+
 bool same_times(const TimedPass& a, const TimedPass& b) {
   return a.family == b.family && a.costs.unmasked_tile_us == b.costs.unmasked_tile_us && a.costs.cta_us == b.costs.cta_us &&
          a.added_ms == b.added_ms;
@@ -136,6 +143,7 @@ ChoiceBounds::ChoiceBounds(const SearchSpace& space, const SearchConstraints& co
       pass.space.tiles.push_back(space.tiles[choice]);
       pass.objective.choices.push_back({.passes = {*own}});
     }
+    pass.looked_at.resize(pass.least_ms.size(), false);
   }
 }
 
@@ -169,29 +177,105 @@ std::vector<std::size_t> ChoiceBounds::most_promising(std::vector<std::size_t> c
   return chosen;
 }
 
-void ChoiceBounds::sharpen(double within_ms, const SearchRun& run) {
-  if (passes_.size() < 2) return;
-  const auto least = [](const OnePass& pass) { return *std::min_element(pass.least_ms.begin(), pass.least_ms.end()); };
-  const double first = least(passes_[0]), second = least(passes_[1]);
-  sharpen_pass(passes_[0], within_ms - second, run);
-  sharpen_pass(passes_[1], within_ms - std::max(first, least(passes_[0])), run);
+std::vector<double> ChoiceBounds::ms_at(const RankedPoint& point, const OnePass& pass,
+                                        std::vector<std::size_t> pairs, const SearchRun& run) {
+  auto [kept, space, objective] = part_of(pass.space, pass.objective, std::move(pairs));
+  for (std::size_t axis = 0; axis < point.window.rank(); ++axis) {
+    space.window[axis] = {point.window[axis], point.window[axis]};
+    space.stride[axis] = {point.stride[axis], point.stride[axis]};
+  }
+  const SearchTables tables =
+      make_tables(space, {}, Objective::kMean, quiet(run), {.attended = attended_bounds(space, {}), .limit = {}});
+  TimedSpace timed(space, {}, objective, tables, KindStrides::kSmallest, *run.memory);
+  std::vector<double> ms;
+  for (const KindTuple& least : timed.least_of_each(kNever)) ms.push_back(least.least_ms);
+  return ms;
 }
 
-void ChoiceBounds::sharpen_pass(OnePass& pass, double within_ms, const SearchRun& run) const {
-  const SearchSpace& space = pass.space;
-  SearchRun quiet = run;
-  quiet.progress = {};
+std::size_t ChoiceBounds::fastest_choice(const RankedPoint& point, const SearchRun& run) const {
+  std::vector<std::vector<double>> ms;
+  for (const OnePass& pass : passes_) {
+    std::vector<std::size_t> pairs(pass.least_ms.size());
+    std::iota(pairs.begin(), pairs.end(), std::size_t{0});
+    ms.push_back(ms_at(point, pass, std::move(pairs), run));
+  }
+  std::size_t fastest = point.tile_choice;
+  double least = kNever;
+  for (std::size_t choice = 0; choice < objective_.choices.size(); ++choice) {
+    double own = 0;
+    for (std::size_t i = 0; i < passes_.size(); ++i) {
+      const std::size_t pair = passes_[i].of_choices[choice];
+      own += pair == kNoPass ? kNever : ms[i][pair];
+    }
+    if (own < least) least = own, fastest = choice;
+  }
+  return fastest;
+}
+
+double ChoiceBounds::left_of(double within_ms, std::size_t pass) const {
+  const std::vector<double>& other = passes_[1 - pass].least_ms;
+  return within_ms - *std::min_element(other.begin(), other.end());
+}
+
+std::optional<RankedPoint> ChoiceBounds::look_at_longer(double within_ms, const RankedPoint& known, const SearchRun& run) {
+  if (passes_.size() < 2) return std::nullopt;
+  const std::size_t longer = left_of(within_ms, 0) < left_of(within_ms, 1) ? 1 : 0;
+  OnePass& pass = passes_[longer];
+  if (pass.looked_ms > 0) return std::nullopt;
+  const double known_ms = kMargin * ms_at(known, pass, {pass.of_choices[known.tile_choice]}, run).front();
+  look_at_options(pass, std::min(left_of(within_ms, longer), known_ms), run);
+  if (!pass.fastest) return std::nullopt;
+  RankedPoint point = *pass.fastest;
+  const auto choice = std::find(pass.of_choices.begin(), pass.of_choices.end(), point.tile_choice);
+  point.tile_choice = static_cast<std::size_t>(choice - pass.of_choices.begin());
+  return point;
+}
+
+void ChoiceBounds::sharpen(double within_ms, const SearchRun& run) {
+  if (passes_.size() < 2) return;
+  const std::size_t looked = passes_[0].looked_ms > 0 ? 0 : 1;
+  for (const std::size_t i : {1 - looked, looked}) {
+    OnePass& pass = passes_[i];
+    const double left_ms = left_of(within_ms, i);
+    if (left_ms > pass.looked_ms) look_at_options(pass, left_ms, run);
+    for (std::size_t pair = 0; pair < pass.least_ms.size(); ++pair) {
+      if (!pass.looked_at[pair]) pass.least_ms[pair] = kNever;  // more than is left
+    }
+  }
+}
+
+void ChoiceBounds::look_at_options(OnePass& pass, double most_ms, const SearchRun& run) const {
+  pass.looked_ms = most_ms;
+  std::vector<std::size_t> pairs;
+  for (std::size_t pair = 0; pair < pass.least_ms.size(); ++pair) {
+    if (!pass.looked_at[pair] && pass.least_ms[pair] <= most_ms) pairs.push_back(pair);
+  }
+  if (pairs.empty()) return;
+  const auto [kept, space, objective] = part_of(pass.space, pass.objective, std::move(pairs));
   const TableRequest wanted{.attended = attended_bounds(space, constraints_),
-                            .choice_limits = visits_within(space, pass.objective, within_ms),
-                            .longest_limits = longest_within(space, pass.objective, within_ms),
-                            .shortest_limits = shortest_within(space, pass.objective, within_ms),
-                            .masked_costs = masked_costs(space, pass.objective)};
+                            .limit = {},
+                            .choice_limits = visits_within(space, objective, most_ms),
+                            .longest_limits = longest_within(space, objective, most_ms),
+                            .shortest_limits = shortest_within(space, objective, most_ms),
+                            .masked_costs = masked_costs(space, objective)};
   const std::optional<SearchTables> tables =
-      make_tables_if_few(space, constraints_, Objective::kMean, quiet, wanted, kMostTimedOptions);
-  if (!tables || !few_tiles(space, *tables)) return;
-  TimedSpace timed(space, constraints_, pass.objective, *tables, KindStrides::kSmallest, *run.memory);
-  const std::vector<double> least = timed.least_of_each(within_ms);
-  for (std::size_t i = 0; i < least.size(); ++i) pass.least_ms[i] = std::max(pass.least_ms[i], least[i]);
+      make_tables_if_few(space, constraints_, Objective::kMean, quiet(run), wanted, kMostTimedOptions);
+  if (!tables || !few_tiles(space, *tables)) {
+    for (const std::size_t pair : kept) pass.looked_at[pair] = true;  // with too many options to look at
+    return;
+  }
+  TimedSpace timed(space, constraints_, objective, *tables, KindStrides::kSmallest, *run.memory);
+  const std::vector<KindTuple> least = timed.least_of_each(most_ms);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const double ms = least[i].least_ms;
+    double& bound = pass.least_ms[kept[i]];
+    bound = std::max(bound, std::min(ms, most_ms));
+    pass.looked_at[kept[i]] = ms <= most_ms;
+    if (!(ms < pass.fastest_ms)) continue;
+    pass.fastest_ms = ms;
+    pass.fastest = timed.first_point(least[i]);
+    pass.fastest->tile_choice = kept[i];
+  }
 }
 
 ChoicePart part_of(const SearchSpace& space, const TimeObjective& objective, std::vector<std::size_t> choices) {

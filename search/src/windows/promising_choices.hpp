@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -20,7 +21,14 @@ class ChoiceBounds {
   /// Of these choices some with the least bounds; of equal ones from all over the space.
   [[nodiscard]] std::vector<std::size_t> most_promising(std::vector<std::size_t> choices, std::size_t most) const;
 
-  /// Of two passes: looks at all options of each alone with which it takes no longer than the other leaves of
+  /// The choice whose passes take least with the window and stride of a point, by their bounds.
+  [[nodiscard]] std::size_t fastest_choice(const RankedPoint& point, const SearchRun& run) const;
+
+  /// Of two passes: looks at the options of the longer one up to what `known` takes of `within_ms`, so that one is found:
+  /// the one with the smallest bound, with any choice of its tiles. None: there is one pass, or it was looked at before.
+  std::optional<RankedPoint> look_at_longer(double within_ms, const RankedPoint& known, const SearchRun& run);
+
+  /// Of two passes: looks at the options of each alone with which it takes no longer than the other leaves of
   /// `within_ms`. Afterwards bounds hold up to that alone.
   void sharpen(double within_ms, const SearchRun& run);
 
@@ -29,11 +37,20 @@ class ChoiceBounds {
     SearchSpace space;        ///< of the pass alone
     TimeObjective objective;  ///< a choice a pair of tiles
     std::vector<double> least_ms;
+    std::vector<bool> looked_at;  ///< their bounds are those of options
+    double looked_ms = 0;         ///< up to which options were looked at
+    std::optional<RankedPoint> fastest = {};  ///< of the options, with the number of the pair
+    double fastest_ms = std::numeric_limits<double>::infinity();
     std::vector<std::size_t> of_choices;
   };
 
   [[nodiscard]] double least_ms(std::size_t choice) const;
-  void sharpen_pass(OnePass& pass, double within_ms, const SearchRun& run) const;
+  [[nodiscard]] double left_of(double within_ms, std::size_t pass) const;
+  /// Bounds of some pairs of tiles with the window and stride of a point.
+  [[nodiscard]] static std::vector<double> ms_at(const RankedPoint& point, const OnePass& pass,
+                                                 std::vector<std::size_t> pairs, const SearchRun& run);
+  /// Bounds the pairs that were not looked at by their options that take up to `most_ms`, or by that.
+  void look_at_options(OnePass& pass, double most_ms, const SearchRun& run) const;
 
   const SearchConstraints& constraints_;
   const TimeObjective& objective_;

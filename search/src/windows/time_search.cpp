@@ -191,33 +191,97 @@ Found fastest_of_space(const FastestRequest& request, std::optional<double> with
   return {std::move(timed.best), std::move(result)};
 }
 
-/// By what tiles tell. Of many choices some are sketched, and those that cannot be as fast are left out.
-Found fastest_by_tiles(const FastestRequest& request) {
+/// The fastest of some choices of a space, by their numbers in it.
+Found fastest_of_choices(const FastestRequest& request, std::vector<std::size_t> choices, std::optional<double> within) {
   const auto& [space, asked, objective, top, distinct, run] = request;
-  if (space.tiles.size() <= kManyChoices) return fastest_of_space(request, std::nullopt);
-  ChoiceBounds bounds(space, asked, objective);
-  TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.03};
-  std::optional<double> within;
-  std::int64_t evaluated = 0;
-  std::vector<std::size_t> kept = bounds.within(within);
-  for (std::size_t most = kFewChoices; most <= kMostSketched && kept.size() > most; most *= 4) {
-    const ChoicePart some = part_of(space, objective, bounds.most_promising(kept, most));
-    std::int64_t counted = 0;
-    const Timed sketched = fastest_of_sketch({some.space, asked, some.objective, top, distinct, run}, wanted, counted);
-    evaluated += counted;
-    wanted.from = wanted.to;
-    wanted.to += 0.03;
-    if (sketched.best.size() < top) continue;
-    within = std::min(within.value_or(sketched.best.back().ms), sketched.best.back().ms);
-    if (most > kFewChoices) bounds.sharpen(*within, run);  // the nearer the time, the less there is to look at
-    kept = bounds.within(within);
-  }
-  if (kept.empty()) return {};
-  const ChoicePart part = part_of(space, objective, std::move(kept));
+  const ChoicePart part = part_of(space, objective, std::move(choices));
   Found found = fastest_of_space({part.space, asked, part.objective, top, distinct, run}, within);
   for (TimedPoint& each : found.best) each.point.tile_choice = part.choices[each.point.tile_choice];
-  found.result.search.evaluated += evaluated;
   return found;
+}
+
+/// Of many choices: those that may be as fast as some of them that are looked at first.
+class ChoicesWithin {
+ public:
+  explicit ChoicesWithin(const FastestRequest& request)
+      : request_(request), bounds_(request.space, request.constraints, request.objective), kept_(bounds_.within({})) {
+    quiet_run_.progress = {};
+  }
+
+  Found fastest() {
+    std::int64_t evaluated = sketch();
+    if (within_ && kept_.size() > kFewChoices) {
+      Found some = fastest_of_choices(quiet_, bounds_.most_promising(kept_, kFewChoices / 2), within_);
+      evaluated += some.result.search.evaluated;
+      keep_within(std::move(some.best));
+    }
+    if (kept_.empty()) return {};
+    Found found = fastest_of_choices(request_, kept_, within_);
+    found.result.search.evaluated += evaluated;
+    const auto slower = [&] { return found.best.size() < request_.top || found.best.back().ms > *within_; };
+    if (found.result.sketched && within_ && slower()) found.best = std::move(best_);
+    return found;
+  }
+
+ private:
+  /// Sketches more and more choices, until they are few or rows were found with two passes; options evaluated.
+  std::int64_t sketch() {
+    const auto& [space, asked, objective, top, distinct, run] = request_;
+    TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.03};
+    std::int64_t evaluated = 0;
+    const auto done = [&] { return within_ && space.phase == SearchPhase::kBoth; };
+    for (std::size_t most = kFewChoices; !done() && most <= kMostSketched && kept_.size() > most; most *= 4) {
+      const ChoicePart some = part_of(space, objective, bounds_.most_promising(kept_, most));
+      std::int64_t counted = 0;
+      Timed sketched = fastest_of_sketch({some.space, asked, some.objective, top, distinct, run}, wanted, counted);
+      evaluated += counted;
+      wanted.from = wanted.to;
+      wanted.to += 0.03;
+      for (TimedPoint& each : sketched.best) each.point.tile_choice = some.choices[each.point.tile_choice];
+      keep_within(std::move(sketched.best));
+    }
+    return evaluated;
+  }
+
+  /// Keeps the choices that may be as fast as the rows that were found, or as those that these lead to.
+  void keep_within(std::vector<TimedPoint> found) {
+    if (!take(std::move(found))) return;
+    while (step_from(best_.back().point)) poll_now();
+    if (const auto point = bounds_.look_at_longer(*within_, best_.back().point, request_.run); point && step_from(*point)) {
+      while (step_from(best_.back().point)) poll_now();
+    }
+    bounds_.sharpen(*within_, request_.run);
+    kept_ = bounds_.within(within_);
+  }
+
+  /// Rows that are faster than those before.
+  bool take(std::vector<TimedPoint> found) {
+    if (found.size() < request_.top || (within_ && found.back().ms >= *within_)) return false;
+    within_ = found.back().ms;
+    best_ = std::move(found);
+    return true;
+  }
+
+  /// To the fastest rows of the choice that is fastest with the window and stride of a point; whether they are faster.
+  bool step_from(const RankedPoint& point) {
+    const std::size_t choice = bounds_.fastest_choice(point, request_.run);
+    return choice != best_.back().point.tile_choice && take(fastest_of_choices(quiet_, {choice}, within_).best);
+  }
+
+  const FastestRequest& request_;
+  SearchRun quiet_run_ = request_.run;
+  const FastestRequest quiet_ = {request_.space, request_.constraints, request_.objective,
+                                 request_.top,   request_.distinct,    quiet_run_};
+  ChoiceBounds bounds_;
+  std::vector<std::size_t> kept_;
+  std::vector<TimedPoint> best_;  ///< as many rows as are wanted, or none yet
+  std::optional<double> within_;  ///< the time of their last
+};
+
+/// By what tiles tell.
+Found fastest_by_tiles(const FastestRequest& request) {
+  if (request.space.tiles.size() <= kManyChoices) return fastest_of_space(request, std::nullopt);
+  return ChoicesWithin(request).fastest();
 }
 
 /// The window over the input under a choice that flattens it, timed.

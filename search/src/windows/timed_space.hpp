@@ -51,13 +51,13 @@ class TimedSpace {
     return kept;
   }
 
-  /// The smallest bound of each choice of the space, if it is within this; else infinite.
-  [[nodiscard]] std::vector<double> least_of_each(double within_ms) {
-    std::vector<double> least;
+  /// The combination of each choice of the space with the smallest bound, if that is within this; else an infinite one.
+  [[nodiscard]] std::vector<KindTuple> least_of_each(double within_ms) {
+    std::vector<KindTuple> least;
     for (std::optional<KindWalk>& walk : walks_) {
       std::vector<KindTuple> kept;
       if (walk) walk->collect(1, kept, within_ms);
-      least.push_back(kept.empty() ? std::numeric_limits<double>::infinity() : kept.front().least_ms);
+      least.push_back(kept.empty() ? KindTuple{.least_ms = std::numeric_limits<double>::infinity()} : kept.front());
     }
     return least;
   }
