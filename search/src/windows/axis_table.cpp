@@ -1,6 +1,7 @@
 #include "windows/axis_table.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <span>
 #include <tuple>
 
@@ -46,25 +47,31 @@ struct AxisOption {
   [[nodiscard]] auto key() const { return std::tie(attended, cost[0], cost[1], slow); }
 };
 
-/// Looks at one option of an axis, pass by pass.
+/// Looks at options of a window, pass by pass: those of the strides that `mask` takes.
 class OptionMaker {
  public:
   OptionMaker(const TableContext& context, const AxisJob& job, const AxisMask& mask, const WindowTask& task)
-      : context_(context), job_(job), mask_(mask), task_(task),
-        breaks_ties_(context.run.tie_break == TieBreak::kFastPath) {}
+      : context_(context), job_(job), mask_(mask), breaks_ties_(context.run.tie_break == TieBreak::kFastPath) {
+    for (std::size_t pass = 0; pass < limits_.size(); ++pass) {
+      limits_[pass] = {rounded_up(task.largest_cost[pass]), rounded_up(task.most_longest[pass]),
+                       rounded_up(task.most_shortest[pass]), static_cast<double>(task.cost_shares[pass])};
+    }
+  }
 
   /// None: a constraint excludes it, or its cost.
   std::optional<AxisOption> make() {
+    looked_ = {};
+    shares_ = 0;
     for (std::size_t index = 0; index < context_.passes.size(); ++index) {
       if (!look_at(index)) return std::nullopt;
     }
-    if (shares_ > kBoundSlack) return std::nullopt;
+    if (shares_ > kMostShares) return std::nullopt;
     AxisOption option{.stride = mask_.stride};
     shares_ = 0;
     for (std::size_t index = 0; index < context_.passes.size(); ++index) {
       if (!count(index, option)) return std::nullopt;
     }
-    if (shares_ > kBoundSlack) return std::nullopt;
+    if (shares_ > kMostShares) return std::nullopt;
     option.slow = option.slow || !breaks_ties_;
     return option;
   }
@@ -73,8 +80,19 @@ class OptionMaker {
   struct Looked {
     const AxisCounts::Option* known = nullptr;
     bool fast = false;
-    long double times = 1;  ///< what a visit costs
+    double times = 1;  ///< what a visit costs
   };
+
+  struct Limits {
+    double cost = 0, longest = 0, shortest = 0;
+    double share = 0;  ///< WindowTask::cost_shares
+  };
+
+  static constexpr double kMostShares = 1 + 1e-9;  // covers the rounding of limits to doubles
+
+  [[nodiscard]] static double rounded_up(long double limit) {
+    return static_cast<double>(std::min<long double>(limit, std::numeric_limits<double>::max() / 2)) * kMostShares;
+  }
 
   /// Without counting: false where the pass' bounds exclude the option.
   bool look_at(std::size_t index) {
@@ -98,7 +116,7 @@ class OptionMaker {
       least = walks_q ? least_visited(mask_, tiles) : least_visited_backward(mask_, tiles);
     }
     if (too_much(index, least.all, least.longest)) return false;
-    return !walks_q || static_cast<long double>(least.shortest) * looked.times <= task_.most_shortest[index] * kBoundSlack;
+    return !walks_q || static_cast<double>(least.shortest) * looked.times <= limits_[index].shortest;
   }
 
   bool count(std::size_t index, AxisOption& option) {
@@ -119,19 +137,18 @@ class OptionMaker {
   }
 
   [[nodiscard]] bool too_much(std::size_t index, std::int64_t cost, std::int64_t longest) {
-    const long double times = looked_[index].times;
-    shares_ += static_cast<long double>(cost) * times * task_.cost_shares[index];
-    return static_cast<long double>(cost) * times > task_.largest_cost[index] * kBoundSlack ||
-           static_cast<long double>(longest) * times > task_.most_longest[index] * kBoundSlack;
+    const double times = looked_[index].times, all = static_cast<double>(cost) * times;
+    shares_ += all * limits_[index].share;
+    return all > limits_[index].cost || static_cast<double>(longest) * times > limits_[index].longest;
   }
 
   const TableContext& context_;
   const AxisJob& job_;
   const AxisMask& mask_;
-  const WindowTask& task_;
   const bool breaks_ties_;
+  PerPass<Limits> limits_ = {};
   PerPass<Looked> looked_ = {};
-  long double shares_ = 0;  ///< WindowTask::cost_shares, of what is known
+  double shares_ = 0;  ///< WindowTask::cost_shares, of what is known
 };
 
 /// Keeps of options in the order of their keys those that LeaveOut::kWorseStrides leaves.
@@ -164,13 +181,14 @@ void append_window(const TableContext& context, const AxisJob& job, const Window
   AxisMask mask = axis_in(space, job.axis, task.window, 1);
   const bool covered = task.window * mask.dilation == mask.length;  // then strides change nothing
   const IntRange range = space.stride[job.axis];
+  OptionMaker maker(context, job, mask, task);
   const std::span<const std::int32_t> pairs = job.pairs != nullptr ? job.pairs->of(task.window) : std::span<const std::int32_t>{};
   for (const std::int64_t stride :
        strides_of_window(range, job.tiles, task.window, context.request.sketch)) {
     poll();
     if (!pairs.empty() && !task.attended.contains(pairs[static_cast<std::size_t>(stride - range.lo)])) continue;
     mask.stride = stride;
-    if (const auto option = OptionMaker(context, job, mask, task).make()) options.push_back(*option);
+    if (const auto option = maker.make()) options.push_back(*option);
     if (covered && leave_out != LeaveOut::kNothing) break;
   }
   std::sort(options.begin(), options.end(), [](const AxisOption& a, const AxisOption& b) {

@@ -35,6 +35,8 @@ Reach reach_of(const AxisKind& kind, double length) {
   return reach;
 }
 
+namespace {
+
 std::vector<KindGroup> kind_groups(const Kinds& kinds, const std::vector<Reach>& reach, double clipped_share) {
   std::map<std::int64_t, KindGroup> by_window;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
@@ -50,6 +52,27 @@ std::vector<KindGroup> kind_groups(const Kinds& kinds, const std::vector<Reach>&
     return visits_of(a.least[0]).full(clipped_share) < visits_of(b.least[0]).full(clipped_share);
   });
   return groups;
+}
+
+}  // namespace
+
+GroupedKinds grouped(const Kinds& kinds, double length, double clipped_share, std::size_t passes) {
+  GroupedKinds all{.kinds = &kinds, .clipped_share = clipped_share, .reach = {}, .groups = {}, .most_attended = {}};
+  for (const AxisKind& kind : kinds) {
+    poll();
+    all.reach.push_back(reach_of(kind, length));
+    all.least_attended = std::min(all.least_attended, all.reach.back().lo);
+    all.most_attended_of_all = std::max(all.most_attended_of_all, all.reach.back().hi);
+    for (std::size_t pass = 0; pass < passes; ++pass) {
+      const Visits of_kind = visits_of(kind.work[pass]);
+      all.least[pass] = all.least[pass].least(of_kind);
+      all.least_per_pair[pass] = all.least_per_pair[pass].least(of_kind.over(all.reach.back().hi));
+    }
+  }
+  all.groups = kind_groups(kinds, all.reach, clipped_share);
+  for (const KindGroup& group : all.groups)
+    all.most_attended.push_back(std::max(all.most_attended.empty() ? 0.0 : all.most_attended.back(), group.reach.hi));
+  return all;
 }
 
 }  // namespace natten_sim

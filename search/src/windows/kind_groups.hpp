@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -9,6 +10,8 @@
 namespace natten_sim {
 
 using Kinds = std::vector<AxisKind>;
+
+inline constexpr Visits kEndless = {1e300, 1e300};
 
 /// What the windows of some kinds may have: attended pairs, and tokens of the input over the window along an axis.
 struct Reach {
@@ -27,10 +30,21 @@ struct KindGroup {
   std::vector<std::uint32_t> kinds;  ///< ascending
 };
 
+/// Kinds of an axis in groups, and what is known of all of them: choices that share the kinds share this.
+struct GroupedKinds {
+  const Kinds* kinds = nullptr;
+  double clipped_share = 0;
+  std::vector<Reach> reach;       ///< of each kind
+  std::vector<KindGroup> groups;  ///< by the full pairs of tiles that take as long in the first pass
+  std::vector<double> most_attended;  ///< of each group and those before it
+  double least_attended = 1e300, most_attended_of_all = 0;
+  PerPass<Visits> least = {kEndless, kEndless}, least_per_pair = {kEndless, kEndless};  ///< of all kinds
+};
+
 /// `length`: tokens of the input along the axis.
 [[nodiscard]] Reach reach_of(const AxisKind& kind, double length);
 
-/// The groups of an axis' kinds by the full pairs of tiles that take as long in the first pass. O(kinds log kinds).
-[[nodiscard]] std::vector<KindGroup> kind_groups(const Kinds& kinds, const std::vector<Reach>& reach, double clipped_share);
+/// `clipped_share` of the first of so many passes; `kinds` outlive the result. O(kinds log kinds).
+[[nodiscard]] GroupedKinds grouped(const Kinds& kinds, double length, double clipped_share, std::size_t passes);
 
 }  // namespace natten_sim

@@ -16,7 +16,6 @@ namespace natten_sim {
 namespace {
 
 constexpr double kNoLimitMs = 1e300;
-constexpr Visits kEndless = {1e300, 1e300};
 /// Covers the rounding of a bound against that of a simulation, and of a product of sizes.
 constexpr double kRounding = 1e-9;
 
@@ -43,7 +42,7 @@ WorkSoFar WorkSoFar::with(const AxisWork& axis, bool padding_counts) const {
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
-                   const TimeObjective& objective, std::size_t choice, const PerAxis<const Kinds*>& axes)
+                   const TimeObjective& objective, std::size_t choice, const PerAxis<const GroupedKinds*>& axes)
     : space_(space),
       imbalance_(constraints),
       bounds_(attended_bounds(space, constraints)),
@@ -67,7 +66,7 @@ void KindWalk::set_spread(std::size_t index, LaunchWork& work) {
     const std::uint32_t kind = tuple_.kinds[axis];
     const auto [known, is_new] = cutlass_[axis][index].try_emplace(kind);
     if (is_new) {
-      const KindMember& member = (*axes_[axis])[kind].members.front();
+      const KindMember& member = kinds_of(axis)[kind].members.front();
       const AxisMask mask = axis_in(space_, axis, member.window, member.stride);
       known->second = cutlass_part(cutlass_axis(mask, axis_tiles(tiles, axis, pass.walk), pass.walk), pass.cutlass->ctas[axis]);
     }
@@ -110,20 +109,16 @@ void KindWalk::share_spread() {
     const double loads = static_cast<double>(timed.repeats) / static_cast<double>(timed.workers);
     ms_of_us_[pass] = 1e-3 * (1 - kRounding) * timed.least_tail * loads;
     double ctas = 1;  // the layout alone tells how many there are
-    for (const Kinds* kinds : axes_) ctas *= kinds->empty() ? 0.0 : static_cast<double>(kinds->front().work[pass].ctas);
+    for (const GroupedKinds* axis : axes_)
+      ctas *= axis->kinds->empty() ? 0.0 : static_cast<double>(axis->kinds->front().work[pass].ctas);
     fixed_ms_ += (1 - kRounding) * (timed.added_ms + 1e-3 * timed.costs.launch_us) + ctas * timed.costs.cta_us * ms_of_us_[pass];
   }
 }
 
 void KindWalk::look_behind() {
   const std::size_t rank = axes_.rank();
-  for (const Kinds* kinds : axes_) {
-    std::vector<Reach>& reach = reach_.emplace_back();
-    const auto length = static_cast<double>(space_.input[groups_.size()]);
-    for (const AxisKind& kind : *kinds) reach.push_back(reach_of(kind, length));
-    groups_.push_back(kind_groups(*kinds, reach, clipped_share(0)));
-  }
-  for (const std::vector<KindGroup>& groups : groups_) {
+  for (const GroupedKinds* axis : axes_) {
+    const std::vector<KindGroup>& groups = axis->groups;
     std::vector<PerPass<Visits>> behind(groups.size() + 1, {kEndless, kEndless});
     for (std::size_t i = groups.size(); i-- > 0;) {
       behind[i] = behind[i + 1];
@@ -131,32 +126,18 @@ void KindWalk::look_behind() {
         behind[i][pass] = behind[i][pass].least(visits_of(groups[i].least[pass]));
     }
     behind_visits_.push_back(std::move(behind));
-    std::vector<double> most;
-    for (const KindGroup& group : groups) most.push_back(std::max(most.empty() ? 0.0 : most.back(), group.reach.hi));
-    most_attended_.push_back(std::move(most));
   }
   rest_lo_ = rest_hi_ = PerAxis<double>(rank, 1.0);
   rest_visits_ = rest_per_pair_ = PerAxis<PerPass<Visits>>(rank, {});
   rest_per_pair_[rank - 1].fill({0, 0});  // there is nothing behind the last
   for (std::size_t axis = rank - 1; axis-- > 0;) {
-    double lo = kNoLimitMs, hi = 0;
-    PerPass<Visits> visits = {kEndless, kEndless}, per_pair = visits;
-    for (const AxisKind& kind : *axes_[axis + 1]) {
-      poll();
-      lo = std::min(lo, static_cast<double>(kind.least_attended()));
-      hi = std::max(hi, static_cast<double>(kind.most_attended()));
-      for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-        const Visits of_kind = visits_of(kind.work[pass]);
-        visits[pass] = visits[pass].least(of_kind);
-        per_pair[pass] = per_pair[pass].least(of_kind.over(static_cast<double>(kind.most_attended())));
-      }
-    }
-    rest_lo_[axis] = rest_lo_[axis + 1] * lo;
-    rest_hi_[axis] = rest_hi_[axis + 1] * hi;
+    const GroupedKinds& next = *axes_[axis + 1];
+    rest_lo_[axis] = rest_lo_[axis + 1] * next.least_attended;
+    rest_hi_[axis] = rest_hi_[axis + 1] * next.most_attended_of_all;
     for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
-      rest_visits_[axis][pass] = rest_visits_[axis + 1][pass].times(visits[pass]);
-      rest_per_pair_[axis][pass] =
-          axis + 2 == rank ? per_pair[pass] : rest_per_pair_[axis + 1][pass].times(per_pair[pass]);
+      const Visits& per_pair = next.least_per_pair[pass];
+      rest_visits_[axis][pass] = rest_visits_[axis + 1][pass].times(next.least[pass]);
+      rest_per_pair_[axis][pass] = axis + 2 == rank ? per_pair : rest_per_pair_[axis + 1][pass].times(per_pair);
     }
   }
 }
@@ -205,7 +186,7 @@ RankedPoint KindWalk::empty_point() const {
   bool masked = false;
   for (std::size_t pass = 0; pass < timed_.passes.size(); ++pass) {
     for (std::size_t axis = 0; axis < axes_.rank(); ++axis) {
-      const AxisWork& work = (*axes_[axis])[tuple_.kinds[axis]].work[pass];
+      const AxisWork& work = kinds_of(axis)[tuple_.kinds[axis]].work[pass];
       masked = masked || work.without_elements != work.visited;
     }
   }
@@ -264,7 +245,7 @@ PerPass<WorkSoFar> KindWalk::with(const PerPass<WorkSoFar>& before, std::size_t 
 
 std::size_t KindWalk::first_group(std::size_t axis, double attended_hi) const {
   const double needed = (1 - kRounding) * static_cast<double>(bounds_.lo) / (attended_hi * rest_hi_[axis]);
-  const std::vector<double>& most = most_attended_[axis];
+  const std::vector<double>& most = axes_[axis]->most_attended;
   return static_cast<std::size_t>(std::lower_bound(most.begin(), most.end(), needed) - most.begin());
 }
 
@@ -275,7 +256,7 @@ bool KindWalk::may_allow(const Reach& reach, double rest_lo, double rest_hi) con
 }
 
 void KindWalk::enter(std::size_t axis, const PerPass<WorkSoFar>& before, const Reach& reach) {
-  const std::vector<KindGroup>& groups = groups_[axis];
+  const std::vector<KindGroup>& groups = axes_[axis]->groups;
   for (std::size_t i = first_group(axis, reach.hi); i < groups.size(); ++i) {
     poll();
     if (least_behind(axis, i, before) > limit()) break;
@@ -301,10 +282,10 @@ void KindWalk::enter_kinds(std::size_t axis, const PerPass<WorkSoFar>& before, c
   }
   for (const std::uint32_t kind : entered_[axis]->kinds) {
     poll();
-    const Reach here = reach.with(reach_[axis][kind]);
+    const Reach here = reach.with(axes_[axis]->reach[kind]);
     if (!may_allow(here, rest_lo, rest_hi)) continue;
     tuple_.kinds[axis] = kind;
-    const PerPass<WorkSoFar> work = with(before, axis, (*axes_[axis])[kind].work);
+    const PerPass<WorkSoFar> work = with(before, axis, kinds_of(axis)[kind].work);
     if (axis < last) {
       PerPass<WorkSoFar> rest = work;
       for (std::size_t behind = axis + 1; behind <= last; ++behind) rest = with(rest, behind, entered_[behind]->least);
@@ -345,7 +326,7 @@ void KindWalk::choose(std::size_t axis, std::int64_t attended, const Unevenness&
     if (!best_ || ContextOrder(space_)(point, *best_)) best_ = point;
     return;
   }
-  const std::vector<KindMember>& members = (*axes_[axis])[tuple_.kinds[axis]].members;
+  const std::vector<KindMember>& members = kinds_of(axis)[tuple_.kinds[axis]].members;
   auto first = members.begin(), end = members.end();
   if (axis + 1 == axes_.rank()) {  // what is left of the bounds
     const auto below = [](const KindMember& member, std::int64_t value) { return member.attended < value; };

@@ -42,7 +42,7 @@ struct WorkSoFar {
 class KindWalk {
  public:
   KindWalk(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
-           std::size_t choice, const PerAxis<const Kinds*>& axes);
+           std::size_t choice, const PerAxis<const GroupedKinds*>& axes);
 
   /// Keeps the `most` with the smallest bounds, none above `within_ms`, in `kept`: a heap with the largest on top,
   /// which other choices share.
@@ -57,6 +57,7 @@ class KindWalk {
  private:
   enum class Wanted { kAny, kFirst, kSome };
 
+  [[nodiscard]] const Kinds& kinds_of(std::size_t axis) const { return *axes_[axis]->kinds; }
   [[nodiscard]] double limit() const;
   [[nodiscard]] double clipped_share(std::size_t pass) const { return timed_.passes[pass].costs.clipped_share; }
   /// No launch of this work takes less. Of cutlass-fna it is that of `tuple_`.
@@ -89,14 +90,11 @@ class KindWalk {
   ImbalanceLimit imbalance_;
   AttendedBounds bounds_;
   const TimedChoice& timed_;
-  PerAxis<const Kinds*> axes_;
-  std::vector<std::vector<Reach>> reach_;        ///< [axis][kind]
-  std::vector<std::vector<KindGroup>> groups_;   ///< [axis], by the full pairs of the first pass
+  PerAxis<const GroupedKinds*> axes_;
   PerAxis<double> rest_lo_, rest_hi_;  ///< attended pairs of the axes behind
   PerAxis<PerPass<Visits>> rest_visits_, rest_per_pair_;  ///< the least that they visit; a pair that they attend to
   /// [axis][group]: the least that this group or one behind it visits.
   std::vector<std::vector<PerPass<Visits>>> behind_visits_;
-  std::vector<std::vector<double>> most_attended_;  ///< [axis][group]: of this group and those before it
   std::array<const KindGroup*, kMaxRank> entered_ = {};
   PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
   PerPass<double> ms_of_us_ = {0, 0};  ///< what a microsecond of a head's CTAs makes a launch last, at least

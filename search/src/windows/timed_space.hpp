@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
 #include <limits>
 #include <optional>
 #include <vector>
@@ -30,13 +31,12 @@ class TimedSpace {
   TimedSpace(const SearchSpace& space, const SearchConstraints& constraints, const TimeObjective& objective,
              const SearchTables& tables, KindStrides strides, AxisMemory& memory)
       : space_(space), objective_(objective), strides_(strides), memory_(memory), walks_(space.tiles.size()) {
-    kinds_.reserve(tables.choices.size() * space.input.rank());  // walks point to them
     for (const ChoiceTables& choice : tables.choices) {
       const TimedChoice& timed = objective.choices[choice.tile_choice];
       if (timed.passes.empty()) continue;
-      PerAxis<const Kinds*> axes;
+      PerAxis<const GroupedKinds*> axes;
       for (std::size_t axis = 0; axis < space.input.rank(); ++axis)
-        axes.push_back(&kinds_of(choice, axis));
+        axes.push_back(&groups_of(kinds_of(choice, axis), axis, timed));
       walks_[choice.tile_choice].emplace(space, constraints, objective, choice.tile_choice, axes);
     }
   }
@@ -93,11 +93,21 @@ class TimedSpace {
     return kinds_.back();
   }
 
+  const GroupedKinds& groups_of(const Kinds& kinds, std::size_t axis, const TimedChoice& timed) {
+    const double clipped_share = timed.passes[0].costs.clipped_share;
+    for (const GroupedKinds& known : grouped_) {
+      if (known.kinds == &kinds && known.clipped_share == clipped_share) return known;
+    }
+    return grouped_.emplace_back(
+        grouped(kinds, static_cast<double>(space_.input[axis]), clipped_share, timed.passes.size()));
+  }
+
   const SearchSpace& space_;
   const TimeObjective& objective_;
   KindStrides strides_;
   AxisMemory& memory_;
-  std::vector<Kinds> kinds_;
+  std::deque<Kinds> kinds_;            // walks point to these
+  std::deque<GroupedKinds> grouped_;
   std::vector<Known> known_;
   std::vector<std::optional<KindWalk>> walks_;
 };
