@@ -90,7 +90,9 @@ AttentionKernel read_kernel(const Json& entry, const std::string& where) {
   kernel.schedule = read_name<CtaSchedule>(fields, "schedule");
   kernel.order = read_name<KvOrder>(fields, "order");
   kernel.ctas_per_sm = fields.positive("ctas_per_sm");
-  for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
+  if (fields.has("rates")) {
+    for (const Json& rate : fields.array("rates")) kernel.rates.push_back(read_rate(rate, where));
+  }
   kernel.source = fields.text("source");
   if (fields.has("launch")) kernel.launch = read_name<LaunchOrder>(fields, "launch");
   if (fields.has("longest_first")) kernel.longest_first = fields.boolean("longest_first");

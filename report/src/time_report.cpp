@@ -59,7 +59,7 @@ void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& field
 }
 
 std::string dense_text(const study::PassTime& time) {
-  return time.dense_kernel + (time.dense_masked ? " with this mask" : "") + (time.dense_unordered ? ", not deterministic" : "");
+  return time.dense_kernel + (time.dense_masked ? ", causal" : "") + (time.dense_unordered ? ", not deterministic" : "");
 }
 
 std::string time_text(const std::optional<study::TimeAnswer>& answer, const std::string& unknown_copies) {

@@ -43,6 +43,7 @@ Places surroundings_key(const TimeQuestion& question, const TimedKernel& kernel)
   for (const AxisMask& axis : question.mask) {
     key.add(axis.length);
     key.add(axis.dilation);
+    key.add(axis.causal ? 1 : 0);
   }
   add_tiles(question.tiles, key);
   key.add(flattens(question, kernel) ? 1 : 0);

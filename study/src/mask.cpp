@@ -94,8 +94,14 @@ bool reads_tables(const JoinedMask& mask) {
                      [&](const auto& all) { return std::any_of(all.begin(), all.end(), reads); });
 }
 
-bool is_causal(const JoinedMask& mask) {
-  return mask.any.size() == 1 && mask.any[0].size() == 1 && std::holds_alternative<CausalMask>(mask.any[0][0]);
+/// Whether no query attends to a later key: then the dense kernel that the mask replaces is a causal one.
+bool stays_causal(const JoinedMask& mask) {
+  const auto causal = [](const SequenceRule& rule) {
+    const auto* window = std::get_if<SlidingWindowMask>(&rule);
+    return std::holds_alternative<CausalMask>(rule) || (window != nullptr && window->right == 0);
+  };
+  return std::all_of(mask.any.begin(), mask.any.end(),
+                     [&](const auto& all) { return std::any_of(all.begin(), all.end(), causal); });
 }
 
 /// Without blocks.
@@ -116,16 +122,6 @@ TimeQuestion time_question_of(const MaskQuestion& question, const BlockCount& co
   return asked;
 }
 
-/// A causal mask, whose times are by blocks: dense kernels have it themselves.
-void compare_with_dense(const MaskQuestion& question, const Context& context, BlockCount& count) {
-  const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
-  if (!joined || !is_causal(*joined)) return;
-  for (const auto& [pass, answer] : {std::pair{Walk::kForward, &count.forward}, {Walk::kBackward, &count.backward}}) {
-    auto* time = *answer ? std::get_if<PassTime>(&**answer) : nullptr;
-    if (time != nullptr) compare_with_causal(time_question_of(question, count, pass), context, *time);
-  }
-}
-
 TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const BlockCount& count, Walk pass,
                    const Context& context) {
   if (*question.q_tokens != *question.kv_tokens) return MissingTime{"times are of as many keys as queries"};
@@ -133,6 +129,7 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
     return MissingTime{"backward times are of as many KV heads as heads"};
   TimeQuestion asked = time_question_of(question, count, pass);
   const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
+  asked.mask[0].causal = joined && stays_causal(*joined);
   asked.mask_cost = question.mask_cost;
   if (joined && !asked.mask_cost && question.kernel != "gna") asked.mask_cost = mask_instructions(*joined);
   if (joined && question.kernel == kFlash && reads_tables(*joined)) asked.mask_function = MaskFunction::kTables;
@@ -310,9 +307,9 @@ Estimate estimate(const MaskQuestion& asked, const Context& given) {
     estimate.bytes = std::max(estimate.bytes, kOfPair * pairs + kOfCell * cells + kOfRow * rows);
   }
   const std::optional<JoinedMask> joined = joined_of(question.mask.mask);
-  constexpr double kOfToken = 3;  // of dense kernels that compare_with_dense times backward
-  if (question.device && question.backprop && joined && is_causal(*joined))
-    estimate.steps += kOfToken * static_cast<double>(*question.q_tokens);
+  constexpr double kOfToken = 3;  // of causal dense kernels backward
+  if (question.device && question.backprop && joined && stays_causal(*joined))
+    estimate.steps += kOfToken * static_cast<double>(*question.q_tokens) * static_cast<double>(sizes.size());
   return estimate;
 }
 
@@ -330,7 +327,6 @@ MaskAnswer count_mask(const MaskQuestion& asked, const Context& given) {
   const bool rules = joined_of(question.mask.mask).has_value();
   if (rules) answer.pairs = tiles.pairs;
   answer.count = count_of(question, tiles, *question.q_tile, *question.kv_tile, context);
-  compare_with_dense(question, context, answer.count);
   if (!rules || question.kernel == kFlash || question.kernel.own != nullptr) return answer;
   for (const auto& [q, kv] : other_blocks(question))
     answer.others.push_back(count_of(question, tiles_of(question, q, kv, context.catalog), q, kv, context));

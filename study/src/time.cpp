@@ -57,32 +57,6 @@ TimeQuestion resolved(const TimeQuestion& question, const Context& context) {
   return result;
 }
 
-void compare_with_causal(TimeQuestion question, const Context& context, PassTime& time) {
-  const Device& device = context.catalog.device(question.device);
-  const TimedKernel kernel = timed_kernel(question.kernel, device, context.catalog);
-  question.mask[0].window = question.mask[0].length;
-  question.mask[0].causal = true;
-  question.tiles = {};
-  question.tiling = Tiling::kMultiDimensional;
-  std::optional<double> least;
-  for (const TimedKernel& dense : dense_kernels(kernel, device)) {
-    question.kernel = dense.name;
-    const auto costs = costs_of_cell(cell_of(question, dense.name, device), context.catalog);
-    const auto* known = std::get_if<KernelCosts>(&costs);
-    if (known == nullptr || known->passes.front().evidence.origin > time.evidence.origin) continue;
-    const TimeAnswer answer = study::time(question, context);
-    const auto* found = std::get_if<PassTime>(&answer);
-    if (found == nullptr || (least && found->total_ms >= *least)) continue;
-    least = found->total_ms;
-    time.dense_kernel = dense.name;
-  }
-  if (!least) return;
-  time.dense_masked = true;
-  time.dense_ms = least;
-  time.speedup = *least / time.total_ms;
-  time.speedup_kernel = *least / time.kernel_ms;
-}
-
 TimeAnswer time(const TimeQuestion& asked, const Context& context) {
   const TimeQuestion question = resolved(asked, context);
   const auto found = timed_cell(question, context);
@@ -106,6 +80,7 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
                 .tflops_per_s = numbers.tflops_per_s,
                 .dense_kernel = around.dense_kernel,
                 .dense_unordered = around.dense_unordered,
+                .dense_masked = around.dense_masked,
                 .dense_ms = numbers.dense_ms,
                 .speedup = numbers.dense_ms / numbers.total_ms,
                 .speedup_kernel = numbers.dense_ms / numbers.kernel_ms,

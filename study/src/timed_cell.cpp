@@ -86,6 +86,24 @@ double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const De
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
+/// Whether the dense attention that a window replaces is causal: on one axis every dense kernel has that mask.
+bool replaces_causal(const TimeQuestion& question) {
+  return question.mask.rank() == 1 && question.mask[0].causal && question.additional_keys == 0;
+}
+
+/// `kernel` on all tokens of a causal axis.
+double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell) {
+  const std::int64_t tokens = question.mask[0].length;
+  question.mask = NeighborhoodMask{AxisMask{.length = tokens, .window = tokens, .causal = true}};
+  question.kernel = kernel.name;
+  question.tiles = {};
+  question.tiling = Tiling::kMultiDimensional;
+  question.visits.reset();
+  question.ctas.reset();
+  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, nullptr);
+  return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
+}
+
 PassCosts without_evidence(PassCosts costs) {
   costs.evidence = {};
   return costs;
@@ -100,22 +118,26 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
   const std::optional<std::string> natten =
       cell.dense.empty() ? std::nullopt : natten_fmha(question, device, cell.context->catalog);
   const bool known = compute_capability(device) && !cell.context->catalog.natten.empty();
+  const bool causal = replaces_causal(question);
   std::optional<double> least;
   for (const auto& [dense, costs] : cell.dense) {
     // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
     const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
     if (looked_up && known && natten != dense.name) continue;
-    const double ms = unmasked_ms(question, costs, device, dense.family, keys) +
+    const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, costs, device, dense.family, keys)) +
                       repetition_ms(question, dense, cell.pass, device).value_or(0);
     if (least && ms >= *least) continue;
     least = ms;
     around.dense_kernel = dense.name;
+    around.dense_masked = causal;
     around.dense_unordered = question.deterministic && question.pass == Walk::kBackward &&
                              (dense.library || dense.family != NattenBackend::kCutlassFna);
   }
   if (!least) {
+    const bool itself = causal && kernel.dense;
     around.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
-    least = unmasked_ms(question, cell.pass, device, kernel.family, keys) +
+    around.dense_masked = itself;
+    least = (itself ? causal_ms(question, kernel, cell.pass, cell) : unmasked_ms(question, cell.pass, device, kernel.family, keys)) +
             repetition_ms(question, kernel, cell.pass, device).value_or(0);
   }
   around.dense_ms = *least;

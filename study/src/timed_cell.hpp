@@ -46,7 +46,7 @@ struct Surroundings {
   std::optional<double> repetition_ms;  ///< as in PassTime
   double dense_ms = 0;
   std::string dense_kernel;
-  bool dense_unordered = false;
+  bool dense_unordered = false, dense_masked = false;
 };
 [[nodiscard]] Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell);
 [[nodiscard]] MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& kernel);

@@ -57,11 +57,15 @@ Closing closing_of(const study::MaskAnswer& answer) {
                               duration_text(time->total_ms), duration_text(of_other->total_ms)),
                   closing);
   if (closing.change.empty() && time->speedup && *time->speedup < 1) {
-    closing.change = "first take " + time->dense_kernel + (time->dense_masked ? ", which has this mask itself" : " without a mask");
+    const bool same = std::holds_alternative<CausalMask>(answer.question.mask.mask.rule);
+    closing.change = "first take " + time->dense_kernel +
+                     (same ? ", which has this mask itself" : time->dense_masked ? ", causal" : " without a mask");
     closing.gain = 1 / *time->speedup;
     closing.gain_text =
         fmt::format("{:.2f}x faster ({} to {}){}", 1 / *time->speedup, duration_text(time->total_ms),
-                    duration_text(*time->dense_ms), time->dense_masked ? "" : ", where the mask may be left out");
+                    duration_text(*time->dense_ms), same                  ? ""
+                    : time->dense_masked ? ", where the rest of the mask may be left out"
+                                         : ", where the mask may be left out");
   }
   return closing;
 }

@@ -67,6 +67,12 @@ TEST_CASE("kernels that ship and those of files are written as they are read") {
   }
 }
 
+TEST_CASE("a kernel file may leave out the rates") {
+  const std::vector<AttentionKernel> kernels = parse_kernel_file(with("\"rates\": [], ", ""), "here");
+  CHECK(kernels.front().rates.empty());
+  CHECK(json_text(to_json(kernels.front())) == json_text(to_json(parse_kernel_file(kMine, "here").front())));
+}
+
 /// A file of the test's own, which is gone with it.
 struct WrittenFile {
   explicit WrittenFile(const std::string& text)

@@ -88,8 +88,8 @@ struct PassTime {
   double tflops_per_s = 0;               ///< of what the kernel multiplies, over its time
   std::string dense_kernel;              ///< the device's fastest, else the kernel itself without a mask
   bool dense_unordered = false;          ///< deterministic gradients are asked for, which that kernel does not have
-  bool dense_masked = false;             ///< that kernel has the mask itself: dense_ms is with it
-  std::optional<double> dense_ms;        ///< the same tokens without a mask
+  bool dense_masked = false;             ///< dense_ms is of a causal mask, as the question's only axis has
+  std::optional<double> dense_ms;        ///< the same tokens without a mask, or with a causal one
   std::optional<double> speedup;         ///< dense_ms / total_ms
   std::optional<double> speedup_kernel;  ///< dense_ms / kernel_ms
   CostEvidence evidence;
@@ -147,9 +147,6 @@ struct TimeFrame {
 /// themselves, nor this project's own kernel.
 [[nodiscard]] bool natten_runs(const std::string& kernel);
 
-/// A causal mask, of which `time` is by lists of blocks: its speedup becomes that over the fastest dense kernel that has
-/// the mask itself and times on no weaker evidence. Without one it stays as it is. `question` has no blocks.
-void compare_with_causal(TimeQuestion question, const Context& context, PassTime& time);
 [[nodiscard]] inline bool natten_runs(const KernelChoice& kernel) {
   return kernel.own == nullptr && natten_runs(kernel.name);
 }
