@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <sstream>
 
@@ -28,6 +29,21 @@ constexpr NamedUnit kUnits[] = {{"ms", "ms", 1},         {"us", "us", 1},       
                                 {"tflops", "TFLOP/s", 1}, {"share", "%", 100},       {"rate", "%", 100},
                                 {"deviation", "%", 100}, {"sparsity", "%", 100},    {"utilization", "%", 100},
                                 {"speedup", "times", 1}};
+
+/// Larger units of those in which answers are told, each so many of the one before.
+struct LargerUnits {
+  const char* word;
+  double factor;
+  std::vector<const char*> units;
+};
+const std::vector<LargerUnits>& larger_units() {
+  static const std::vector<LargerUnits> units = {{"ns", 1e3, {"ns", "us", "ms", "s"}},
+                                                 {"bytes", 1024, {"bytes", "KiB", "MiB", "GiB", "TiB"}}};
+  return units;
+}
+
+/// In what a table prints a unit: the largest of which its smallest number is a tenth or more.
+using PrintedUnits = std::map<std::string, NamedUnit>;
 
 std::vector<std::string> words_of(std::string name) {
   for (const auto& [compound, word] : {std::pair{"tflops_per_s", "tflops"}, {"bytes_per_s", "rate of bytes"}}) {
@@ -82,9 +98,38 @@ std::string word_cell(const Json& value) {
   return value.is_null() ? "" : csv_cell(value);
 }
 
-Column column_of(const std::vector<Json>& rows, const std::string& name) {
+PrintedUnits printed_units(const std::vector<Json>& rows, const std::vector<std::string>& names) {
+  constexpr double kLeast = 0.1;
+  PrintedUnits printed;
+  for (const LargerUnits& larger : larger_units()) {
+    double least = INFINITY;
+    for (const std::string& name : names) {
+      const NamedUnit* const unit = unit_of(name);
+      if (unit == nullptr || std::string_view(unit->word) != larger.word) continue;
+      for (const Json& row : rows) {
+        const double value = row.contains(name) && row[name].is_number() ? std::abs(row[name].get<double>()) : 0;
+        if (value > 0) least = std::min(least, value);
+      }
+    }
+    NamedUnit chosen{larger.word, larger.units.front(), 1};
+    for (std::size_t i = 1; i < larger.units.size() && least * chosen.scale / larger.factor >= kLeast && std::isfinite(least); ++i)
+      chosen = {larger.word, larger.units[i], chosen.scale / larger.factor};
+    printed[larger.word] = chosen;
+  }
+  return printed;
+}
+
+Column column_of(const std::vector<Json>& rows, const std::string& name, const PrintedUnits& printed) {
+  const NamedUnit* unit = unit_of(name);
   Column column{.title = column_title(name), .cells = {}};
-  const NamedUnit* const unit = unit_of(name);
+  if (unit != nullptr && printed.contains(unit->word)) {
+    const NamedUnit& larger = printed.at(unit->word);
+    const std::string told = std::string("(") + unit->unit + ")";
+    if (column.title.ends_with(told)) {
+      column.title.replace(column.title.size() - told.size(), told.size(), std::string("(") + larger.unit + ")");
+      unit = &larger;
+    }
+  }
   std::vector<double> numbers;
   for (const Json& row : rows) {
     const Json value = row.contains(name) ? row[name] : Json();
@@ -211,8 +256,9 @@ std::string table_text(const Rows& rows, TableFormat format, const std::vector<s
     for (const std::string& name : names) header[name] = nullptr;
     return csv_table(header, flat);
   }
+  const PrintedUnits printed = printed_units(flat, names);
   std::vector<Column> typeset;
-  for (const std::string& name : names) typeset.push_back(column_of(flat, name));
+  for (const std::string& name : names) typeset.push_back(column_of(flat, name, printed));
   return format == TableFormat::kLatex ? latex_table(typeset, flat.size()) : markdown_table(typeset, flat.size());
 }
 

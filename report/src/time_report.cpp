@@ -11,6 +11,11 @@ namespace {
 
 constexpr double kSlower = 0.01;  // of launches back to back, worth a word
 
+std::string length_text(LaunchLength length) {
+  if (length == LaunchLength::kAny) return "";
+  return fmt::format(" {} {} ms", length == LaunchLength::kShort ? "under" : "of at least", kShortLaunchMs);
+}
+
 std::string evidence_text(const CostEvidence& evidence) {
   if (evidence.origin != CostOrigin::kMeasured) {
     const std::string behind = evidence.points == 0
@@ -23,8 +28,8 @@ std::string evidence_text(const CostEvidence& evidence) {
   if (evidence.left_out)
     text += fmt::format(", off by {:.1f}% on runs left out", 100 * evidence.left_out->mean);
   if (evidence.judged)
-    text += fmt::format("; {:.0f}% of {} other measured launches lie inside", 100 * evidence.judged->inside,
-                        evidence.judged->points);
+    text += fmt::format("; {:.0f}% of {} other measured launches{} lie inside", 100 * evidence.judged->inside,
+                        evidence.judged->points, length_text(evidence.judged->length));
   return text;
 }
 

@@ -39,6 +39,21 @@ TEST_CASE("a Markdown table of chosen columns has them in their order, and those
         "| 120.2 | h200 | - |\n");
 }
 
+TEST_CASE("nanoseconds and bytes are told in the largest unit that leaves the smallest a tenth") {
+  Rows rows;
+  rows.rows = {{{"name", "a"}, {"time_ns", 679602.4}, {"low_ns", 498498}, {"extra_bytes", 0}},
+               {{"name", "b"}, {"time_ns", 824842930.0}, {"low_ns", nullptr}, {"extra_bytes", 138412032}}};
+  rows.header = rows.rows.front();
+  // 0.498 ms is the smallest time, 132 MiB (0.129 GiB) the smallest size that is not 0.
+  CHECK(table_text(rows, TableFormat::kMarkdown) ==
+        "| name | time (ms) | low (ms) | extra (GiB) |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| a | 0.68 | 0.498 | 0.000 |\n"
+        "| b | 824.84 | - | 0.129 |\n");
+  rows.rows = {{{"name", "a"}, {"time_ns", 99}, {"low_ns", 99e6}, {"extra_bytes", 102}}};
+  CHECK(table_text(rows, TableFormat::kMarkdown).starts_with("| name | time (ns) | low (ns) | extra (bytes) |\n"));
+}
+
 TEST_CASE("a CSV table keeps names and values as they are") {
   CHECK(table_text(choices(), TableFormat::kCsv, {"window", "total_ms"}) ==
         "window,total_ms\n18x24x24,9.5\n30x24x24,120.25\n");

@@ -26,7 +26,8 @@ enum class TableFormat { kLatex, kMarkdown, kCsv };
 
 /// A table of these columns, or of Rows::columns. The head has the unit, as the column's name ends in it. Numbers of a
 /// column have the same number of decimals and stand at the right, so that their decimals are aligned: three digits
-/// of the largest, and up to two more for the smallest. Fractions are per cent. LaTeX needs booktabs. A column
+/// of the largest, and up to two more for the smallest. Nanoseconds and bytes are told in the largest unit of which the
+/// smallest of them is a tenth or more. Fractions are per cent. LaTeX needs booktabs. A column
 /// that no row fills is left out unless it is asked for.
 ///
 ///     | role | total (ms) |
