@@ -3,7 +3,7 @@
 
 Writes data/judged/answers.json, which `natten-sim trust` reads: every recorded launch that no constant behind its
 answer was fitted to, with the interval that the answer states. And data/judged-launches.json, which widens the
-intervals of times: how far measured costs were off on such launches, by kernel, device, head dim and pass. Since
+intervals of times: how far measured costs were off on such launches, by kernel, device, head dim, pass and length. Since
 intervals stand in the first, PROGRAM is to be built on the second: store, build, and store again after costs changed.
 --check writes nothing and exits with 1 if a stored file is not what PROGRAM gives.
 """
@@ -18,7 +18,7 @@ from typing import Any
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 LEVEL, FEWEST = 0.9, 9  # fewer errors have no conformal quantile at this level
-REGIME = re.compile(r"(.+) (forward|backward), head dim (\d+)")
+REGIME = re.compile(r"(.+) (forward|backward), head dim (\d+)(, short)?")
 
 
 def judged(program: str) -> list[dict[str, Any]]:
@@ -48,22 +48,29 @@ def conformal(errors: list[float]) -> float:
     return sorted(errors)[math.ceil((len(errors) + 1) * LEVEL) - 1]
 
 
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    error = conformal([abs(row["measured_ms"] / row["predicted_ms"] - 1) for row in rows])
+    return {"points": len(rows), "error": math.ceil(1e4 * error) / 1e4,
+            "inside": round(sum(row["inside"] for row in rows) / len(rows), 4)}
+
+
 def launches_text(answers: list[dict[str, Any]]) -> str:
-    cells: dict[tuple[str, str, int, str], list[dict[str, Any]]] = defaultdict(list)
+    cells: dict[tuple[str, str, int, str], dict[str, list[dict[str, Any]]]] = defaultdict(lambda: {"short": [], "long": []})
     for answer in answers:
         if answer["kind"] != "time":
             continue
         found = REGIME.fullmatch(answer["regime"])
         assert found, answer["regime"]
-        cells[found[1], answer["device"], int(found[3]), found[2]].append(answer)
+        cells[found[1], answer["device"], int(found[3]), found[2]]["short" if found[4] else "long"].append(answer)
     lines = []
-    for (kernel, device, head_dim, part), rows in sorted(cells.items()):
+    for (kernel, device, head_dim, part), by_length in sorted(cells.items()):
+        rows = by_length["short"] + by_length["long"]
         if len(rows) < FEWEST:
             continue
-        error = conformal([abs(row["measured_ms"] / row["predicted_ms"] - 1) for row in rows])
-        lines.append(json.dumps({"kernel": kernel, "device": device, "head_dim": head_dim, "pass": part, "points": len(rows),
-                                 "error": math.ceil(1e4 * error) / 1e4,
-                                 "inside": round(sum(row["inside"] for row in rows) / len(rows), 4)}))
+        cell = {"kernel": kernel, "device": device, "head_dim": head_dim, "pass": part, **summary(rows)}
+        if by_length["short"] and by_length["long"]:
+            cell |= {length: summary(some) for length, some in by_length.items() if len(some) >= FEWEST}
+        lines.append(json.dumps(cell))
     return '{"schema": "natten-sim.judged-launches/1", "cells": [\n  ' + ",\n  ".join(lines) + "\n]}\n"
 
 

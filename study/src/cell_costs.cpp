@@ -154,6 +154,8 @@ PassCosts transferred_costs(const PassCosts& source, const TileCell& from, const
   costs.evidence.origin = CostOrigin::kTransferred;
   costs.evidence.runs = 0;
   costs.evidence.left_out = std::nullopt;
+  costs.evidence.judged = std::nullopt;
+  costs.evidence.judged_by_length.clear();
   costs.evidence.fitted.clear();
   costs.evidence.source = "transferred from " + from.kernel + " on " + from.device + " at head dim " +
                           std::to_string(from.head_dim) + ": " + source.evidence.source;

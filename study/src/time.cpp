@@ -87,6 +87,7 @@ TimeAnswer time(const TimeQuestion& asked, const Context& context) {
                 .evidence = cell.pass.evidence,
                 .mask_function = function.name,
                 .mask_instructions = function.instructions};
+  take_length(time.evidence, numbers.parts.total_ms);
   if (around.copies) {
     time.permutation_ms = around.copies->ms;
     time.copies = around.copies->evidence;

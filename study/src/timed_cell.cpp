@@ -305,7 +305,7 @@ TimeNumbers numbers_of(const TimeQuestion& question, const TimedCell& cell, cons
   const double open = unmeasured_masking(work, pass, cell);
   const bool other_mask = !function.name.empty() && function.name != to_string(MaskFunction::kTables);
   const double by_mask = other_mask ? kMaskInterval * time.parts.masking_ms / time.parts.total_ms : 0;
-  double interval = std::hypot(cell.pass.evidence.interval, open, by_mask);
+  double interval = std::hypot(interval_of_launch(cell.pass.evidence, time.parts.total_ms), open, by_mask);
   // A persistent launch may hide a Q tile's prologue behind the one before.
   if (cell.schedule_unmeasured) interval += time.parts.prologue_ms / time.parts.total_ms;
   const bool timed_copies = around.copies && around.copies->evidence;

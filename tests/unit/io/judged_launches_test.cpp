@@ -42,6 +42,25 @@ TEST_CASE("judged launches widen the interval of their pass and never narrow it"
   CHECK(narrow.kernel_costs[0].passes[1].evidence.interval == 0.05);
 }
 
+TEST_CASE("a launch has the interval of judged ones of its length, or that of all") {
+  Catalog catalog = one_kernel();
+  add(catalog, kCell + R"(, "points": 40, "error": 0.2, "inside": 0.95,
+      "short": {"points": 12, "error": 0.3, "inside": 0.92}, "long": {"points": 28, "error": 0.01, "inside": 1})");
+  const CostEvidence& both = catalog.kernel_costs[0].passes[1].evidence;
+  CHECK(both.interval == 0.2);
+  CHECK(interval_of_launch(both, 0.299) == 0.3);
+  CHECK(interval_of_launch(both, 0.3) == 0.05);  // no less than that of the fit
+  CostEvidence narrowed = both;
+  take_length(narrowed, 0.01);
+  CHECK(narrowed.judged == JudgedLaunches{12, 0.3, 0.92, LaunchLength::kShort});
+  CHECK(narrowed.interval == 0.3);
+  Catalog few = one_kernel();
+  add(few, kCell + R"(, "points": 40, "error": 0.2, "inside": 0.95, "short": {"points": 32, "error": 0.3, "inside": 0.92})");
+  const CostEvidence& one = few.kernel_costs[0].passes[1].evidence;
+  CHECK(interval_of_launch(one, 0.01) == 0.3);
+  CHECK(interval_of_launch(one, 10) == 0.2);
+}
+
 TEST_CASE("judged launches concern measured costs of their own cell alone") {
   Catalog transferred = one_kernel(CostOrigin::kTransferred), other = one_kernel();
   const Catalog before = transferred;
@@ -54,7 +73,9 @@ TEST_CASE("judged launches concern measured costs of their own cell alone") {
 TEST_CASE("judged launches are refused when they are too few or no shares") {
   for (const char* rest : {R"("points": 8, "error": 0.1, "inside": 1)", R"("points": 9, "error": -0.1, "inside": 1)",
                            R"("points": 9, "error": 0.1, "inside": 1.1)", R"("points": 9, "error": 0.1)",
-                           R"("points": 9, "error": 0.1, "inside": 1, "more": 2)"}) {
+                           R"("points": 9, "error": 0.1, "inside": 1, "more": 2)",
+                           R"("points": 9, "error": 0.1, "inside": 1, "long": {"points": 8, "error": 0.1, "inside": 1})",
+                           R"("points": 9, "error": 0.1, "inside": 1, "long": 0.1)"}) {
     Catalog catalog = one_kernel();
     INFO(rest);
     CHECK_THROWS_AS(add(catalog, kCell + ", " + rest), MalformedData);

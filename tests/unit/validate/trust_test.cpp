@@ -86,33 +86,45 @@ TEST_CASE("no regime with twenty answers holds less than 85 per cent") {
   CHECK(judged >= 20);
 }
 
-TEST_CASE("the error that widens a time's interval is the conformal quantile of its judged launches") {
+/// That `judged` sums up these errors: the smallest bound that, of n of them and a further one, all equally likely to be
+/// the largest, holds at least nine of ten ranks.
+void check_quantile(const JudgedLaunches& judged, const std::vector<double>& errors) {
+  CHECK(static_cast<std::size_t>(judged.points) == errors.size());
+  const auto within = [&](double bound) {
+    return static_cast<double>(std::count_if(errors.begin(), errors.end(), [&](double each) { return each <= bound; }));
+  };
+  const double wanted = 0.9 * static_cast<double>(errors.size() + 1);
+  CHECK(within(judged.error) >= wanted);
+  CHECK(within(judged.error - 2e-4) < wanted);  // stored to four digits, rounded up
+}
+
+TEST_CASE("the error that widens a time's interval is the conformal quantile of its judged launches, all, short and long") {
   std::map<std::tuple<std::string, std::string>, std::vector<double>> errors;
   for (const JudgedAnswer& each : stored_judged_answers()) {
     if (each.kind == "time") errors[{each.device, each.regime}].push_back(std::abs(each.measured / each.predicted - 1));
   }
-  std::size_t compared = 0;
+  std::size_t compared = 0, of_length = 0;
   for (const KernelCosts& costs : builtin_catalog().kernel_costs) {
     for (const PassCosts& pass : costs.passes) {
       if (!pass.evidence.judged) continue;
       const std::string regime = costs.kernel + (pass.pass == Walk::kForward ? " forward" : " backward") + ", head dim " +
                                  std::to_string(costs.head_dim);
       INFO(costs.device << " " << regime);
-      const std::vector<double>& all = errors.at({costs.device, regime});
-      const double error = pass.evidence.judged->error;
-      CHECK(static_cast<std::size_t>(pass.evidence.judged->points) == all.size());
-      CHECK(pass.evidence.interval >= error);
-      const auto within = [&](double bound) {
-        return std::count_if(all.begin(), all.end(), [&](double each) { return each <= bound; });
-      };
-      // Of n errors and a further one, all equally likely to be the largest: at least 9 of 10 ranks lie below.
-      const double wanted = 0.9 * static_cast<double>(all.size() + 1);
-      CHECK(static_cast<double>(within(error)) >= wanted);
-      CHECK(static_cast<double>(within(error - 2e-4)) < wanted);  // stored to four digits, rounded up
+      const std::vector<double> few = errors[{costs.device, regime + ", short"}], most = errors[{costs.device, regime}];
+      std::vector<double> all = few;
+      all.insert(all.end(), most.begin(), most.end());
+      check_quantile(*pass.evidence.judged, all);
+      CHECK(pass.evidence.interval >= pass.evidence.judged->error);
+      const std::vector<JudgedLaunches>& by_length = pass.evidence.judged_by_length;
+      for (const JudgedLaunches& judged : by_length) check_quantile(judged, judged.length == LaunchLength::kShort ? few : most);
+      const std::size_t expected = few.empty() || most.empty() ? 0 : (few.size() >= 9 ? 1 : 0) + (most.size() >= 9 ? 1 : 0);
+      CHECK(by_length.size() == expected);
+      of_length += by_length.size();
       ++compared;
     }
   }
   CHECK(compared >= 10);
+  CHECK(of_length >= 20);
 }
 
 TEST_CASE("stored answers are what today's models say of the recordings") {

@@ -99,7 +99,8 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
     predictions.push_back({std::string(kLaunchTime), model, time->kernel_ms * kNsOfMs, on_it,
                            PredictedInterval{time->kernel_low_ms * kNsOfMs, time->kernel_high_ms * kNsOfMs, "time",
                                              run.kernel + " " + pass_name(run.pass) + ", head dim " +
-                                                 std::to_string(run.head_dim)}});
+                                                 std::to_string(run.head_dim) +
+                                                 (length_of(time->kernel_ms) == LaunchLength::kShort ? ", short" : "")}});
   };
   add("tile costs", predicted_time(asked, context()), is_fitted);
   if (!is_fitted) return predictions;

@@ -55,11 +55,19 @@ struct NamesOf<CostOrigin> {
                                                 {CostOrigin::kPhysical, "physical"}};
 };
 
+/// Launches by their predicted time: what tiles do not explain is a larger share of short ones.
+enum class LaunchLength { kAny, kShort, kLong };
+inline constexpr double kShortLaunchMs = 0.3;  ///< shorter ones are kShort
+[[nodiscard]] constexpr LaunchLength length_of(double launch_ms) {
+  return launch_ms < kShortLaunchMs ? LaunchLength::kShort : LaunchLength::kLong;
+}
+
 /// Measured launches of a cell that its costs were not fitted to, held against the times of those costs.
 struct JudgedLaunches {
   std::int64_t points = 0;
   double error = 0;   ///< conformal quantile, at 90%, of |measured / predicted - 1|
   double inside = 0;  ///< share of them in the interval that answers state, 0..1
+  LaunchLength length = LaunchLength::kAny;
 
   friend bool operator==(const JudgedLaunches&, const JudgedLaunches&) = default;
 };
@@ -73,12 +81,34 @@ struct CostEvidence {
   std::vector<std::string> kinds;     ///< of those runs: "unmasked", "bounds-masked", "masked 2-D"
   std::optional<FitErrors> left_out;  ///< each run predicted without itself; none for a single run
   std::optional<JudgedLaunches> judged;  ///< none: fewer than 9; the interval is at least their error
+  std::vector<JudgedLaunches> judged_by_length;  ///< the short and the long ones, where they are 9 or more
+  double fit_interval = 0;            ///< `interval` without the judged launches; 0: there are none
   double interval = 0;                ///< t (1 -+ it); of what is not measured t / (1 + it) to t (1 + it)
   std::string source;
   std::vector<std::string> fitted;  ///< keys of the runs that were fitted (io/kernel_runs.hpp)
 
   friend bool operator==(const CostEvidence&, const CostEvidence&) = default;
 };
+
+/// The judged launches of the length of one that takes `launch_ms` by its costs; null: too few.
+[[nodiscard]] inline const JudgedLaunches* judged_of_length(const CostEvidence& evidence, double launch_ms) {
+  for (const JudgedLaunches& judged : evidence.judged_by_length) {
+    if (judged.length == length_of(launch_ms)) return &judged;
+  }
+  return nullptr;
+}
+
+/// The interval of a launch that takes `launch_ms` by its costs.
+[[nodiscard]] inline double interval_of_launch(const CostEvidence& evidence, double launch_ms) {
+  const JudgedLaunches* judged = judged_of_length(evidence, launch_ms);
+  return judged == nullptr ? evidence.interval : std::max(evidence.fit_interval, judged->error);
+}
+
+/// Narrows `evidence` to such a launch.
+inline void take_length(CostEvidence& evidence, double launch_ms) {
+  evidence.interval = interval_of_launch(evidence, launch_ms);
+  if (const JudgedLaunches* judged = judged_of_length(evidence, launch_ms)) evidence.judged = JudgedLaunches(*judged);
+}
 
 /// Times of one pass. A CTA takes `cta_us` and, for each pair of tiles that it multiplies, the time of that
 /// pair's masking.
