@@ -87,11 +87,12 @@ std::shared_ptr<const Ctas> ctas_of(const MaskQuestion& question, const BlockMas
   return ctas;
 }
 
-/// Whether the mask function reads a number of each token.
-bool reads_tables(const JoinedMask& mask) {
+/// Arrays of which the mask function reads a number of each token.
+std::ptrdiff_t read_arrays(const JoinedMask& mask) {
   const auto reads = [](const SequenceRule& rule) { return std::holds_alternative<DocumentMask>(rule); };
-  return std::any_of(mask.any.begin(), mask.any.end(),
-                     [&](const auto& all) { return std::any_of(all.begin(), all.end(), reads); });
+  std::ptrdiff_t arrays = 0;
+  for (const auto& all : mask.any) arrays += std::count_if(all.begin(), all.end(), reads);
+  return arrays;
 }
 
 /// Whether no query attends to a later key: then the dense kernel that the mask replaces is a causal one.
@@ -132,7 +133,8 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.mask[0].causal = joined && stays_causal(*joined);
   asked.mask_cost = question.mask_cost;
   if (joined && !asked.mask_cost && question.kernel != "gna") asked.mask_cost = mask_instructions(*joined);
-  if (joined && question.kernel == kFlash && reads_tables(*joined)) asked.mask_function = MaskFunction::kTables;
+  const std::ptrdiff_t arrays = joined ? read_arrays(*joined) : 0;
+  if (arrays > (question.kernel == kFlash ? 0 : 1)) asked.mask_function = MaskFunction::kTables;
   KernelVisits visits;
   visits.launched_tiles = pass == Walk::kForward ? mask.q_tiles : question.mask.masks * mask.kv_tiles;
   visits.visited_tiles = count.visited;
@@ -153,6 +155,7 @@ TimeAnswer time_of(const MaskQuestion& question, const BlockMask& mask, const Bl
   asked.ctas = std::make_shared<const Ctas>(std::move(unmasked));
   asked.visits->unmasked_tiles = count.visited;
   asked.visits->masked_tiles = 0;
+  if (question.kernel == "flexattention") asked.mask_cost = 0;
   found->low_ms = std::min(found->low_ms, std::get<PassTime>(time(asked, context)).low_ms);
   return answer;
 }

@@ -219,6 +219,18 @@ PassCosts with_function_of_blocks(const TimeQuestion& question, const TimedCell&
   return with_mask_instructions(std::move(costs), instructions + own, *cell.device);
 }
 
+/// FlexAttention's kernel with a mask function other than tables. On Hopper some leave an SM room for a second CTA.
+PassCosts with_function(const TimeQuestion& question, const TimedCell& cell, double instructions) {
+  PassCosts costs = with_mask_instructions(cell.pass, instructions, *cell.device);
+  const bool tables = question.mask_function == MaskFunction::kTables;
+  constexpr std::int64_t kHopper = 90;
+  if (cell.kernel.name != kFlexAttention || tables || compute_capability(*cell.device) != kHopper) return costs;
+  const std::vector<CostPrior> priors =
+      cell.context->catalog.cost_priors.of(question.pass, cell.kernel.name, question.sizes.head_dim);
+  const double pace = prior_value(priors, "two_ctas", 0);
+  return pace > 0 && costs.ctas_per_sm == 1 ? with_two_ctas(std::move(costs), pace) : costs;
+}
+
 /// Measured errors are as large to both sides; those of transfers are factors.
 std::pair<double, double> bounds(double ms, double half_width, bool measured) {
   const double low = measured ? std::max(0.0, ms - half_width) : ms * ms / (ms + half_width);
@@ -283,7 +295,7 @@ FunctionCosts function_costs(const TimeQuestion& question, const TimedCell& cell
   if (given_blocks) {
     of_function.costs = with_function_of_blocks(question, cell, of_function.instructions);
   } else if (question.mask_cost || function != MaskFunction::kTables) {
-    of_function.costs = with_mask_instructions(cell.pass, of_function.instructions, *cell.device);
+    of_function.costs = with_function(question, cell, of_function.instructions);
   }
   return of_function;
 }

@@ -45,4 +45,14 @@ PassCosts with_mask_instructions(PassCosts costs, double instructions, const Dev
   return costs;
 }
 
+PassCosts with_two_ctas(PassCosts costs, double pace) noexcept {
+  const double slower = 2 * pace;
+  costs.ctas_per_sm = 2;
+  costs.lone_share = pace;
+  for (double* time : {&costs.unmasked_tile_us, &costs.bounds_masked_tile_us, &costs.cta_us}) *time *= slower;
+  for (double& time : costs.masked_tile_us) time *= slower;
+  for (double& time : costs.axes_tile_us) time *= slower;
+  return costs;
+}
+
 }  // namespace natten_sim

@@ -30,7 +30,6 @@ struct NamesOf<MaskFunction> {
 /// A thread holds half as many keys as pairs, and a thirtieth as many queries: what is computed of a query is not
 /// counted, what is computed of a key halves. `rows` takes a remainder an axis and a division for all but one,
 /// `tiles` four an axis, both two more on a dilated one. `tables` is what was measured, kTablesInstructions.
-/// Not modelled: registers, which make full blocks of short functions up to a third faster at head dim 64.
 [[nodiscard]] double mask_instructions(MaskFunction function, const NeighborhoodMask& mask) noexcept;
 
 /// The same of rules on one sequence: two for each comparison of a pair of token numbers (it, and its conjunction), and
@@ -47,6 +46,12 @@ inline constexpr double kElementOfFlash = 4;
 /// `costs` with tiles masked by a function of `instructions` a pair: each is issued at 128 lanes a clock of an SM,
 /// backward twice (for dQ, and for dK and dV). @throws InvalidParameter when the device's boost clock is not known.
 [[nodiscard]] PassCosts with_mask_instructions(PassCosts costs, double instructions, const Device& device);
+
+/// `costs` of a kernel of which one CTA ran on an SM, where two do: both together take `pace` of the time that one after
+/// the other takes, and one alone is as fast as before. The mask function decides that of FlexAttention: an array that it
+/// reads of each token takes 1 KiB of shared memory for a stage, and at head dims 64 and 96 two CTAs fit only
+/// without such arrays, or with one.
+[[nodiscard]] PassCosts with_two_ctas(PassCosts costs, double pace) noexcept;
 
 /// Half width, as a fraction, of what such a mask adds: from the functions measured on an H200.
 inline constexpr double kMaskInterval = 0.35;
