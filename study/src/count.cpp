@@ -318,17 +318,47 @@ WalkCost cost_of_runs(const TilingProblem& problem, Walk walk) {
   return {all * (1 + runs * rows) + axes, kOfToken * axes + kOfTile * (tokens / streamed + 2 * runs * width)};
 }
 
-/// CTAs that are listed to be simulated, of one head, and the queries of each key before them.
+/// Costs of a kernel's pass for the question's device, head dim and type; none: nobody knows any.
+std::optional<PassCosts> costs_of_pass(const CountQuestion& full, const TimedKernel& kernel, Walk walk, const Context& context) {
+  const Setting& setting = full.setting;
+  const auto found = costs_of_cell({kernel.name, *setting.device, *setting.head_dim, *setting.dtype, walk, {}, {}}, context.catalog);
+  const auto* costs = std::get_if<KernelCosts>(&found);
+  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(walk);
+  return pass == nullptr ? std::nullopt : std::optional(*pass);
+}
+
+/// Of a launch whose CTAs are listed to be simulated: those of one head, and the queries of each key before them.
+WalkCost cost_of_list(const Setting& setting, const std::optional<PassCosts>& pass, double ctas, double keys) {
+  const auto repeats = static_cast<double>(setting.batch * setting.heads.value_or(1));
+  if (ctas * repeats > static_cast<double>(kMostSimulated)) return {};
+  constexpr double kOfCta = 40, kOfKey = 16;
+  const bool shares_sms = pass && pass->ctas_per_sm > 1 && pass->lone_share > 0;  // then each is run by itself
+  return {ctas + keys + (shares_sms ? ctas : 1) * repeats, kOfCta * ctas + kOfKey * keys};
+}
+
+/// The causal kernels that a window on one causal axis is compared with.
+WalkCost cost_of_dense(const CountQuestion& full, const TimedKernel& kernel, std::int64_t length, Walk walk, const Context& context) {
+  WalkCost all;
+  for (const TimedKernel& dense : dense_kernels(kernel, context.catalog.device(*full.setting.device))) {
+    const std::optional<PassCosts> pass = costs_of_pass(full, dense, walk, context);
+    if (!pass || dense.family == NattenBackend::kCutlassFna) continue;
+    const std::int64_t tile = walk == Walk::kForward ? pass->q_tile_tokens : pass->kv_tile_tokens;
+    const auto keys = walk == Walk::kBackward ? static_cast<double>(length) : 0;
+    const WalkCost cost = cost_of_list(full.setting, pass, static_cast<double>(ceil_divide(length, tile)), keys);
+    all = {all.steps + cost.steps, std::max(all.bytes, cost.bytes)};
+  }
+  return all;
+}
+
 WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, Walk walk, const Context& context) {
   const Setting& setting = full.setting;
   if (!setting.device || (!setting.backend && !full.kernel)) return {};
-  const Device& device = context.catalog.device(*setting.device);
   const std::string name = full.kernel ? full.kernel->name : *setting.backend;
-  const TimedKernel kernel = timed_kernel(name, device, context.catalog);
+  const TimedKernel kernel = timed_kernel(name, context.catalog.device(*setting.device), context.catalog);
   const bool causal = problem.mask.rank() == 1 && problem.mask[0].causal;
-  if (kernel.family == NattenBackend::kCutlassFna || (kernel.dense && !causal)) return {};
-  const bool flex_backward =
-      walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna && kernel.own == nullptr;
+  WalkCost dense;
+  if (causal && !kernel.dense) dense = cost_of_dense(full, kernel, problem.mask[0].length, walk, context);
+  if (kernel.family == NattenBackend::kCutlassFna || (kernel.dense && !causal)) return dense;
   double ctas = 1, keys = 0;
   for (std::size_t axis = 0; axis < problem.mask.rank(); ++axis) {
     const auto length = static_cast<double>(problem.mask[axis].length);
@@ -336,14 +366,9 @@ WalkCost cost_of_ctas(const CountQuestion& full, const TilingProblem& problem, W
     ctas *= std::ceil(length / static_cast<double>(tile[axis]));
     if (walk == Walk::kBackward) keys += length;
   }
-  const auto repeats = static_cast<double>(setting.batch * setting.heads.value_or(1));
-  if (ctas * repeats > static_cast<double>(kMostSimulated)) return {};
-  constexpr double kOfCta = 40, kOfKey = 16;
-  const auto found = costs_of_cell({kernel.name, device.name, *setting.head_dim, *setting.dtype, walk, {}, {}}, context.catalog);
-  const auto* costs = std::get_if<KernelCosts>(&found);
-  const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(walk);
-  const bool shares_sms = pass != nullptr && pass->ctas_per_sm > 1 && pass->lone_share > 0;  // then each is run by itself
-  return {(flex_backward ? 2 : 1) * ctas + keys + (shares_sms ? ctas : 1) * repeats, kOfCta * ctas + kOfKey * keys};
+  const bool flex_backward = walk == Walk::kBackward && kernel.family == NattenBackend::kFlexFna && kernel.own == nullptr;
+  const WalkCost cost = cost_of_list(setting, costs_of_pass(full, kernel, walk, context), ctas, keys);
+  return {cost.steps + (flex_backward && cost.steps > 0 ? ctas : 0) + dense.steps, std::max(cost.bytes, dense.bytes)};
 }
 
 }  // namespace

@@ -119,6 +119,11 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
       cell.dense.empty() ? std::nullopt : natten_fmha(question, device, cell.context->catalog);
   const bool known = compute_capability(device) && !cell.context->catalog.natten.empty();
   const bool causal = replaces_causal(question);
+  if (causal && kernel.dense && !question.ctas) {
+    around.dense_kernel = kernel.name;
+    around.dense_masked = around.dense_itself = true;
+    return;
+  }
   std::optional<double> least;
   for (const auto& [dense, costs] : cell.dense) {
     // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
@@ -134,10 +139,8 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
                              (dense.library || dense.family != NattenBackend::kCutlassFna);
   }
   if (!least) {
-    const bool itself = causal && kernel.dense;
     around.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
-    around.dense_masked = itself;
-    least = (itself ? causal_ms(question, kernel, cell.pass, cell) : unmasked_ms(question, cell.pass, device, kernel.family, keys)) +
+    least = unmasked_ms(question, cell.pass, device, kernel.family, keys) +
             repetition_ms(question, kernel, cell.pass, device).value_or(0);
   }
   around.dense_ms = *least;
@@ -331,7 +334,7 @@ TimeNumbers numbers_of(const TimeQuestion& question, const TimedCell& cell, cons
   time.ctas = static_cast<std::int64_t>(work.ctas);
   time.tflops_per_s = 1e-9 * work.tiles() * static_cast<double>(pass.q_tile_tokens * pass.kv_tile_tokens) *
                       flops_a_pair(question) / time.parts.total_ms;
-  time.dense_ms = around.dense_ms;
+  time.dense_ms = around.dense_itself ? time.total_ms : around.dense_ms;
   return time;
 }
 

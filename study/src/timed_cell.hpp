@@ -47,6 +47,7 @@ struct Surroundings {
   double dense_ms = 0;
   std::string dense_kernel;
   bool dense_unordered = false, dense_masked = false;
+  bool dense_itself = false;  ///< the question's own launch, whose time is not known yet: no dense_ms
 };
 [[nodiscard]] Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell);
 [[nodiscard]] MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& kernel);

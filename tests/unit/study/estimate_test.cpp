@@ -277,6 +277,25 @@ TEST_CASE("the estimate of a library's kernel is within a factor of two, full an
   }
 }
 
+TEST_CASE("the estimate of a causal window, which is compared with causal kernels, is within a factor of two") {
+  const Context context = default_context();
+  for (const char* device : {"h200", "a100"}) {
+    for (const bool backward : {false, true}) {
+      CountQuestion question;
+      question.setting.input = {1 << 20};
+      question.setting.device = device;
+      question.setting.head_dim = 128;
+      question.setting.heads = 4;
+      question.setting.dtype = Dtype::kBf16;
+      question.window = {4096};
+      question.causal = {true};
+      question.backward = backward;
+      INFO(device << (backward ? ", both passes" : ""));
+      check_measured(estimate(question, context), measured([&] { (void)count(question, context); }));
+    }
+  }
+}
+
 TEST_CASE("the estimate of a mask is within a factor of two, whatever its rules") {
   const Context context = default_context();
   for (const char* mask : {"causal", "full", "causal|prefix:3000", "window:700,0", "document:20000,5536,40000&causal",

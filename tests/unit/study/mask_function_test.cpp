@@ -1,8 +1,11 @@
 // What FlexAttention's partial blocks cost by their mask function, beside times measured on an H200.
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include <natten_sim/models/tiles/mask_function.hpp>
+#include <natten_sim/sim/tiles/shared_sm.hpp>
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
@@ -121,6 +124,44 @@ TEST_CASE("an instruction is issued at 128 lanes a clock, backward twice") {
   CHECK(with_mask_instructions(costs, 10, device).masked_tile_us[1] == Approx(2 + 10 * 128 * 128 / 128 / 1e3));
   costs.pass = Walk::kBackward;
   CHECK(with_mask_instructions(costs, 10, device).masked_tile_us[1] == Approx(2 + 2 * 10 * 128 * 128 / 128 / 1e3));
+}
+
+TEST_CASE("of two CTAs on an SM both take their share of the time of one after the other, and one alone takes its own") {
+  PassCosts one;
+  one.unmasked_tile_us = 2;
+  one.masked_tile_us = {3, 3, 3};
+  one.cta_us = 5;
+  const PassCosts two = with_two_ctas(one, 0.7);
+  REQUIRE(two.ctas_per_sm == 2);
+  const SharedSms sm{.sms = 1, .ctas_per_sm = 2, .lone_share = two.lone_share};
+  const double alone = 5 + 10 * 2 + 3 * 3, together = two.cta_us + 10 * two.unmasked_tile_us + 3 * two.masked_tile_us[0];
+  const std::vector<double> cta = {together};
+  CHECK(run_shared(cta, 1, sm) == Approx(alone));
+  CHECK(run_shared(cta, 2, sm) == Approx(0.7 * 2 * alone));
+}
+
+/// Milliseconds of a long launch whose blocks are all full, over those with a mask function that reads tables.
+double share_of_tables(const std::string& device, std::int64_t head_dim, Walk pass) {
+  study::TimeQuestion question{.kernel = "flexattention", .device = device};
+  question.mask = make_mask({32768}, {32768});
+  question.tiles = {{128}, {128}};
+  question.pass = pass;
+  question.sizes = {.heads = 64, .heads_kv = 64, .head_dim = head_dim, .head_dim_value = head_dim};
+  question.mask_cost = 0;
+  const double without = time_of(question).kernel_ms;
+  question.mask_function = MaskFunction::kTables;
+  return without / time_of(question).kernel_ms;
+}
+
+TEST_CASE("mask functions without tables are faster where they leave an SM room for a second CTA") {
+  for (const std::string device : {"h100", "h200"}) {
+    CHECK(share_of_tables(device, 64, Walk::kForward) == Approx(0.72).margin(0.02));
+    CHECK(share_of_tables(device, 96, Walk::kForward) == Approx(0.62).margin(0.02));
+    CHECK(share_of_tables(device, 128, Walk::kForward) == 1);
+    CHECK(share_of_tables(device, 64, Walk::kBackward) == 1);
+  }
+  CHECK(share_of_tables("a100", 64, Walk::kForward) == 1);
+  CHECK(share_of_tables("b200", 64, Walk::kForward) == 1);
 }
 
 TEST_CASE("times by mask function are near those measured on an H200, and mostly within their interval") {
