@@ -17,9 +17,9 @@ constexpr const char* kOwn = "gna";
 /// This project's own on sequences, full or causal.
 constexpr const char* kSequences = "ours";
 
-TimedKernel library(const char* name, NattenBackend family) {
+TimedKernel library(const char* name) {
   const std::string named = name;
-  return {.name = named, .family = family, .dense = true, .library = true, .longest_first = named == "fa3" || named == "fa4"};
+  return {.name = named, .family = NattenBackend::kHopperFna, .dense = true, .library = true, .longest_first = named == "fa3" || named == "fa4"};
 }
 
 TimedKernel fmha_of(NattenBackend family) { return {.name = fmha_name(family), .family = family, .dense = true}; }
@@ -59,8 +59,7 @@ bool natten_runs(const std::string& kernel) {
 TimedKernel timed_kernel(const std::string& name, const Device& device, const Catalog& catalog) {
   if (const AttentionKernel* own = kernel_of_file(catalog, name))
     return {.name = name, .family = NattenBackend::kFlexFna, .longest_first = own->longest_first, .own = own};
-  if (is_library(name))
-    return library(name.c_str(), NattenBackend::kHopperFna);
+  if (is_library(name)) return library(name.c_str());
   if (name == kSequences)
     return {.name = name, .dense = true, .library = true, .longest_first = true, .sequences = true};
   if (name == kFlexAttention) return {name, NattenBackend::kFlexFna, false};
@@ -104,7 +103,7 @@ std::optional<TimedKernel> additional_kernel(const TimedKernel& kernel, const De
   cell.q_tile_tokens = cell.kv_tile_tokens = std::nullopt;
   std::optional<TimedKernel> best;
   CostOrigin origin = CostOrigin::kPhysical;
-  for (const TimedKernel& dense : {fmha_of(family), library(kCudnn, family)}) {
+  for (const TimedKernel& dense : {fmha_of(family), library(kCudnn)}) {
     cell.kernel = dense.name;
     const auto found = costs_of_cell(cell, catalog);
     const auto* costs = std::get_if<KernelCosts>(&found);
@@ -121,7 +120,7 @@ std::vector<TimedKernel> dense_kernels(const TimedKernel& kernel, const Device& 
   const NattenBackend family = dense_family(kernel, device), of_device = parse_name<NattenBackend>(device.default_backend);
   std::vector<TimedKernel> kernels = {fmha_of(family)};
   if (of_device != family) kernels.push_back(fmha_of(of_device));
-  for (const char* name : kLibraries) kernels.push_back(library(name, family));
+  for (const char* name : kLibraries) kernels.push_back(library(name));
   return kernels;
 }
 

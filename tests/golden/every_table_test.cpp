@@ -63,13 +63,22 @@ std::size_t decimals_of(const std::string& cell) {
   return point == std::string::npos ? 0 : cell.size() - point - 1;
 }
 
+/// What a number is multiplied by where a table prints it: fractions per cent, nanoseconds and bytes in larger units.
+double scale_of(const std::string& name, const std::string& title) {
+  if (title.ends_with("%)")) return 100;
+  const auto ends = [&](const char* unit) { return title.ends_with("(" + std::string(unit) + ")"); };
+  if (name.find("ns") != std::string::npos) return ends("us") ? 1e-3 : ends("ms") ? 1e-6 : ends("s") ? 1e-9 : 1;
+  const bool bytes = name.find("bytes") != std::string::npos;
+  return bytes && ends("KiB") ? 0x1p-10 : bytes && ends("MiB") ? 0x1p-20 : bytes && ends("GiB") ? 0x1p-30 : 1;
+}
+
 /// Whether the printed numbers are those of the answer, rounded.
 void check_numbers(const Cells& values, const Cells& printed) {
   REQUIRE(printed.size() == values.size());
   for (std::size_t column = 0; column < values.front().size(); ++column) {
     const std::string& title = printed.front()[column];
     INFO(values.front()[column] << " as " << title);
-    const double scale = title.find("%)") != std::string::npos ? 100 : 1;
+    const double scale = scale_of(values.front()[column], title);
     std::optional<std::size_t> decimals;
     for (std::size_t row = 1; row < values.size(); ++row) {
       const std::optional<double> value = number_of(values[row][column]), shown = number_of(printed[row][column]);

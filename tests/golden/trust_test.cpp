@@ -47,8 +47,11 @@ TEST_CASE("trust answers of a kind, a device and regimes that contain texts") {
     CHECK(row.at("kind") == "time");
     regimes.insert(row.at("regime").get<std::string>());
   }
-  CHECK(regimes == std::set<std::string>{"hopper-fna backward, head dim 32", "hopper-fna backward, head dim 64",
-                                         "hopper-fna backward, head dim 128"});
+  std::set<std::string> expected;
+  for (const char* head_dim : {"32", "64", "128"}) {
+    for (const char* length : {"", ", short"}) expected.insert(std::string("hopper-fna backward, head dim ") + head_dim + length);
+  }
+  CHECK(regimes == expected);
   CHECK_FALSE(scatters.at("regimes").empty());
   for (const Json& row : scatters.at("regimes")) CHECK(row.at("kind") == "scatter");
   check_refused("trust --kind tim", {"--kind", "time"});
@@ -71,7 +74,9 @@ TEST_CASE("trust draws a line for each regime") {
 TEST_CASE("a time says what share of other measured launches lay in its interval") {
   const Run asked = run("count -i 16 44 80 -w 16 24 16 -n 32 -d 128 --device h100 --backend hopper-fna --quiet");
   REQUIRE(asked.exit_code == 0);
-  CHECK(asked.out.find(" other measured launches lie inside") != std::string::npos);
+  CHECK(asked.out.find(" other measured launches of at least 0.3 ms lie inside") != std::string::npos);
+  const Run shorter = run("count -i 1024 -n 2 -d 128 --device h200 --kernel fa2 --quiet");
+  CHECK(shorter.out.find(" other measured launches under 0.3 ms lie inside") != std::string::npos);
 }
 
 }  // namespace trust_command_test
