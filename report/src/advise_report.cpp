@@ -11,6 +11,9 @@
 #include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/training_price.hpp>
 
+#include "count_members.hpp"
+#include "recall_members.hpp"
+
 namespace natten_sim::report {
 namespace {
 
@@ -57,62 +60,60 @@ std::string whole_emitted(EmitKind kind, const study::AdviceChoice& choice, cons
   }
 }
 
-/// What runs a choice with cyclic axes: FlexAttention by itself, or NATTEN on the padded layout.
-void add_ways_around(const study::AdviceChoice& choice, const study::Context& context, Json& fields) {
-  fields["flex_plan"] = flex_plan(choice);
-  fields["padded"] = count_result(choice.count).at("padded");
-  if (choice.count.cycle_copies) fields["blocks_ms"] = choice.count.cycle_copies->blocks_ms;
-  fields["natten_call"] = whole_emitted(EmitKind::kNatten, choice, context);
-  fields["natten_profiler"] = whole_emitted(EmitKind::kNattenProfiler, choice, context);
+/// A choice of an answer.
+struct AdvisedChoice {
+  const study::AdviceChoice* choice;
+  const study::Context* context;
+};
+
+/// What runs a choice; around cyclic axes NATTEN on the padded layout.
+std::string call_of(EmitKind kind, const AdvisedChoice& each) {
+  return each.choice->count.padded ? whole_emitted(kind, *each.choice, *each.context)
+                                   : emitted_line(kind, *each.choice, *each.context);
 }
 
-/// The fastest of both passes.
-Json price_tiles_json(const study::DeterministicPrice& price) {
-  return {{"q_tile", to_json(price.tiles.q_tile)},
-          {"kv_tile", to_json(price.tiles.kv_tile)},
-          {"backward_q_tile", to_json(price.backward_tiles.q_tile)},
-          {"backward_kv_tile", to_json(price.backward_tiles.kv_tile)}};
+/// The backward pass of a choice with gradients in a fixed order.
+struct DeterministicChoice {
+  const study::BackwardCount* backward;
+  std::optional<study::DeterministicPrice> price;
+};
+
+std::optional<DeterministicChoice> backward_of(const AdvisedChoice& each) {
+  const study::CountAnswer& count = each.choice->count;
+  if (!count.backward) return std::nullopt;
+  return DeterministicChoice{&*count.backward, study::deterministic_price(count, *each.context)};
 }
 
-Json choice_json(const study::AdviceChoice& choice, const study::Context& context) {
-  const study::CountedTiles& counted = choice.count.forward;
-  Json fields;
-  fields["role"] = to_string(choice.role);
-  fields["window"] = to_json(window_of(counted.problem.mask));
-  fields["stride"] = to_json(stride_of(counted.problem.mask));
-  fields["q_tile"] = to_json(counted.problem.tiles.q_tile);
-  fields["kv_tile"] = to_json(counted.problem.tiles.kv_tile);
-  fields["sparsity"] = counted.count.sparsity();
-  fields["wasted_flop_share"] = counted.count.wasted_share();
-  fields["speedup_mean"] = counted.count.speedup_mean();
-  fields["total_ms"] = choice.total_ms;
-  fields["speedup"] = nullable(choice.speedup);
-  add_time_fields(choice.count.time, fields);
-  const std::optional<study::EndToEndGain>& whole = choice.end_to_end;
-  fields["e2e_speedup_time"] = whole ? Json(whole->speedup.value) : Json();
-  fields["e2e_speedup_time_low"] = whole ? Json(whole->speedup.low) : Json();
-  fields["e2e_speedup_time_high"] = whole ? Json(whole->speedup.high) : Json();
-  fields["e2e_estimated"] = whole ? Json(whole->estimated) : Json();
-  fields["tile_memory_bytes"] = choice.tile_memory_bytes;
-  fields["backward"] = Json();
-  if (choice.count.backward) {
-    fields["backward"] = Json::object();
-    fields["backward"]["q_tile"] = to_json(choice.count.backward->problem.tiles.q_tile);
-    fields["backward"]["kv_tile"] = to_json(choice.count.backward->problem.tiles.kv_tile);
-    add_time_fields(choice.count.backward->time, fields["backward"]);
-    const std::optional<study::DeterministicPrice> price = study::deterministic_price(choice.count, context);
-    fields["backward"]["deterministic_ms"] = price ? Json(price->total_ms) : Json();
-    fields["backward"]["deterministic_low_ms"] = price ? Json(price->low_ms) : Json();
-    fields["backward"]["deterministic_high_ms"] = price ? Json(price->high_ms) : Json();
-    fields["backward"]["deterministic_tiles"] = price ? price_tiles_json(*price) : Json();
+/// The advice for one device.
+struct Advised {
+  const study::DeviceAdvice* advice;
+  const study::AdviseAnswer* answer;
+  const study::Context* context;
+};
+
+/// The advice for all devices.
+struct AllAdvised {
+  std::vector<Advised> devices;
+};
+
+std::vector<AdvisedChoice> choices_of(const Advised& advised) {
+  std::vector<AdvisedChoice> all;
+  for (const study::AdviceChoice& choice : advised.advice->choices) all.push_back({&choice, advised.context});
+  return all;
+}
+
+std::optional<RecallTold> recall_of_advice(const Advised& advised) {
+  const study::DeviceAdvice& advice = *advised.advice;
+  if (!advice.recalls && !advice.heads) return std::nullopt;
+  RecallTold told{.context = advised.context};
+  if (advice.heads) {
+    told.chosen = &*advice.heads;
+    told.table = &*advice.heads->question.recall.table;
+  } else {
+    told.recalls = &*advice.recalls;
+    told.table = &*advised.answer->question.recall.table;
   }
-  if (choice.count.padded) {
-    add_ways_around(choice, context, fields);
-    return fields;
-  }
-  fields["natten_call"] = emitted_line(EmitKind::kNatten, choice, context);
-  fields["natten_profiler"] = emitted_line(EmitKind::kNattenProfiler, choice, context);
-  return fields;
+  return told;
 }
 
 std::string memory_text(std::int64_t bytes) {
@@ -255,28 +256,112 @@ std::string model_line(const study::AdviseAnswer& answer) {
 
 }  // namespace
 
-Json advise_result(const study::AdviseAnswer& answer, const study::Context& context) {
-  Json devices = Json::array();
-  for (const study::DeviceAdvice& advice : answer.devices) {
-    Json fields = {{"device", advice.device}};
-    if (!advice.missing.empty()) fields["missing"] = advice.missing;
-    fields["sketched"] = advice.sketched;
-    fields["choices"] = Json::array();
-    for (const study::AdviceChoice& choice : advice.choices)
-      fields["choices"].push_back(choice_json(choice, context));
-    if (advice.recalls) fields["recall"] = recalls_result(*advice.recalls, *answer.question.recall.table);
-    if (advice.heads) fields["recall"] = recall_choice_result(*advice.heads, context);
-    devices.push_back(fields);
-  }
-  return {{"devices", devices}};
+template <typename Members>
+void describe(Members& m, Of<DeterministicChoice>) {
+  using D = DeterministicChoice;
+  using P = study::DeterministicPrice;
+  const auto tiles = [](auto member) {
+    return path(&D::backward, &study::BackwardCount::problem, &TilingProblem::tiles, member);
+  };
+  m.put("q_tile", tiles(&TilePair::q_tile));
+  m.put("kv_tile", tiles(&TilePair::kv_tile));
+  m.include(path(&D::backward, &study::BackwardCount::time));
+  m.put("deterministic_ms", path(&D::price, &P::total_ms),
+        "Both passes with gradients in a fixed order; null: not known, or no more");
+  m.put("deterministic_low_ms", path(&D::price, &P::low_ms), "Least time of its 90% interval");
+  m.put("deterministic_high_ms", path(&D::price, &P::high_ms), "Largest time of its 90% interval");
+  m.put("deterministic_tiles", &D::price, "Tiles with which each of these passes is fastest",
+        [](auto& fastest) {
+          fastest.put("q_tile", path(&P::tiles, &TilePair::q_tile));
+          fastest.put("kv_tile", path(&P::tiles, &TilePair::kv_tile));
+          fastest.put("backward_q_tile", path(&P::backward_tiles, &TilePair::q_tile),
+                      "Q tile of the backward pass");
+          fastest.put("backward_kv_tile", path(&P::backward_tiles, &TilePair::kv_tile),
+                      "KV tile of the backward pass");
+        });
 }
+
+template <typename Members>
+void describe(Members& m, Of<AdvisedChoice>) {
+  using A = study::AdviceChoice;
+  const auto of = [](auto... members) { return path(&AdvisedChoice::choice, members...); };
+  const auto forward = [=](auto... members) {
+    return of(&A::count, &study::CountAnswer::forward, members...);
+  };
+  const auto problem = [=](auto... members) {
+    return forward(&study::CountedTiles::problem, members...);
+  };
+  const auto count = [forward](auto member) { return forward(&study::CountedTiles::count, member); };
+  const auto whole = [of](auto... members) { return of(&A::end_to_end, members...); };
+  m.put("role", of(&A::role), "Why it is among the choices");
+  m.put("window",
+        problem(&TilingProblem::mask, [](const NeighborhoodMask& mask) { return window_of(mask); }));
+  m.put("stride",
+        problem(&TilingProblem::mask, [](const NeighborhoodMask& mask) { return stride_of(mask); }));
+  m.put("q_tile", problem(&TilingProblem::tiles, &TilePair::q_tile));
+  m.put("kv_tile", problem(&TilingProblem::tiles, &TilePair::kv_tile));
+  m.put("sparsity", count(&TileCount::sparsity));
+  m.put("wasted_flop_share", count(&TileCount::wasted_share));
+  m.put("speedup_mean", count(&TileCount::speedup_mean));
+  m.put("total_ms", of(&A::total_ms), "Predicted time of the passes asked for");
+  m.put("speedup", of(&A::speedup), "Time of the dense kernel's passes over that; null: not known");
+  m.include(of(&A::count, &study::CountAnswer::time));
+  m.put("e2e_speedup_time", whole(&study::EndToEndGain::speedup, &Bounded::value),
+        "Speedup of the whole model, by the ratio of times; null: attention's share is not known");
+  m.put("e2e_speedup_time_low", whole(&study::EndToEndGain::speedup, &Bounded::low), "Lower bound of it");
+  m.put("e2e_speedup_time_high", whole(&study::EndToEndGain::speedup, &Bounded::high), "Upper bound of it");
+  m.put("e2e_estimated", whole(&study::EndToEndGain::estimated), "Whether attention's share is an estimate");
+  m.put("tile_memory_bytes", of(&A::tile_memory_bytes), "Copies in tiles that live beside the tensors");
+  m.put("backward", &backward_of, "The backward pass; null: inference was asked for");
+  m.optional(
+      "flex_plan",
+      [](const AdvisedChoice& each) {
+        return each.choice->count.padded ? std::optional(flex_plan(*each.choice)) : std::nullopt;
+      },
+      "Python that runs cyclic axes by FlexAttention");
+  m.optional("padded", of(&A::count, [](const study::CountAnswer& answer) { return padded_in(answer); }),
+             kPaddedMeaning);
+  m.optional("blocks_ms", of(&A::count, &study::CountAnswer::cycle_copies, &study::CycleCopies::blocks_ms),
+             kBlocksMeaning);
+  m.put(
+      "natten_call", [](const AdvisedChoice& each) { return call_of(EmitKind::kNatten, each); },
+      "The Python call, or why NATTEN refuses it");
+  m.put(
+      "natten_profiler", [](const AdvisedChoice& each) { return call_of(EmitKind::kNattenProfiler, each); },
+      "The command that times it, or why NATTEN refuses it");
+}
+
+template <typename Members>
+void describe(Members& m, Of<Advised>) {
+  using A = study::DeviceAdvice;
+  const auto of = [](auto member) { return path(&Advised::advice, member); };
+  m.put("device", of(&A::device));
+  m.optional("missing", of(unless_empty(&A::missing)), "Why there is no advice");
+  m.put("sketched", of(&A::sketched), "Whether only windows and strides that tiles divide were searched");
+  m.put("choices", &choices_of, "Up to three, the fastest first");
+  m.optional("recall", &recall_of_advice, "What windows keep of a model's attention");
+}
+
+template <typename Members>
+void describe(Members& m, Of<AllAdvised>) {
+  m.put("devices", &AllAdvised::devices, "The advice for each device");
+}
+
+Json advise_result(const study::AdviseAnswer& answer, const study::Context& context) {
+  AllAdvised all;
+  for (const study::DeviceAdvice& advice : answer.devices)
+    all.devices.push_back({&advice, &answer, &context});
+  return json_of(all);
+}
+
+Json advise_schema() { return schema_of<AllAdvised>(); }
 
 Rows advise_rows(const study::AdviseAnswer& answer, const study::Context& context) {
   std::vector<Json> rows;
   for (const study::DeviceAdvice& advice : answer.devices) {
     for (const study::AdviceChoice& choice : advice.choices) {
       Json row = {{"device", advice.device}};
-      row.update(flattened(choice_json(choice, context)));
+      row.update(flattened(json_of(AdvisedChoice{&choice, &context})));
       rows.push_back(row);
     }
   }

@@ -4,6 +4,7 @@
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/natten_emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -12,27 +13,33 @@ namespace {
 
 const char* pass_name(Walk pass) { return pass == Walk::kForward ? "forward" : "backward"; }
 
-Json run_json(const KernelRun& run) {
-  Json fields = {{"kernel", run.kernel}, {"device", run.device}, {"pass", pass_name(run.pass)}};
-  fields["input"] = to_json(run.input);
-  fields["window"] = to_json(run.window);
-  fields["stride"] = run.stride.empty() ? Json() : to_json(run.stride);
-  fields["q_tile"] = to_json(run.q_tile);
-  fields["kv_tile"] = to_json(run.kv_tile);
-  fields["heads"] = run.heads;
-  fields["head_dim"] = run.head_dim;
-  return fields;
+/// A suggestion, and the command that times it.
+struct SuggestionTold {
+  const study::SuggestedRun* suggested;
+  const study::Context* context;
+};
+
+/// The costs of some runs.
+struct CalibrationTold {
+  const study::CalibrateAnswer* answer;
+  const study::Context* context;
+};
+
+std::vector<const study::CalibratedRun*> runs_of(const CalibrationTold& told) {
+  std::vector<const study::CalibratedRun*> runs;
+  for (const study::CalibratedPass& pass : told.answer->passes) {
+    for (const study::CalibratedRun& run : pass.runs) runs.push_back(&run);
+  }
+  return runs;
 }
 
-Json calibrated_json(const study::CalibratedRun& run) {
-  Json fields = run_json(run.run);
-  fields["kind"] = run.kind;
-  fields["measured_ms"] = nullable(run.run.ms);
-  fields["predicted_ms"] = run.predicted_ms;
-  fields["deviation"] = run.predicted_ms / *run.run.ms - 1;
-  fields["left_out_ms"] = nullable(run.left_out_ms);
-  fields["left_out_deviation"] = run.left_out_ms ? Json(*run.left_out_ms / *run.run.ms - 1) : Json();
-  return fields;
+std::vector<SuggestionTold> suggestions_of(const CalibrationTold& told) {
+  std::vector<SuggestionTold> suggestions;
+  for (const study::CalibratedPass& pass : told.answer->passes) {
+    for (const study::SuggestedRun& suggested : pass.suggestions)
+      suggestions.push_back({&suggested, told.context});
+  }
+  return suggestions;
 }
 
 std::string signed_percent(double fraction) { return fmt::format("{:+.1f}%", 100 * fraction); }
@@ -149,28 +156,90 @@ std::string named_run(const KernelRun& run, const study::Context& context) {
 
 }  // namespace
 
-Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context) {
-  Json result = kernel_times_file(answer.entries);
-  result["runs"] = Json::array();
-  result["suggestions"] = Json::array();
-  for (const study::CalibratedPass& pass : answer.passes) {
-    for (const study::CalibratedRun& run : pass.runs) result["runs"].push_back(calibrated_json(run));
-    for (const study::SuggestedRun& suggested : pass.suggestions) {
-      Json fields = run_json(suggested.run);
-      fields["predicted_ms"] = suggested.predicted_ms;
-      fields["uncertainty"] = suggested.uncertainty;
-      const bool runs = profiler_runs(suggested.run.kernel);
-      fields["command"] = runs ? Json(profiler_command(suggested.run, context)) : Json();
-      result["suggestions"].push_back(fields);
-    }
-  }
-  return result;
+template <typename Members>
+void describe(Members& m, Of<KernelRun>) {
+  using R = KernelRun;
+  m.put("kernel", &R::kernel);
+  m.put("device", &R::device);
+  m.put(
+      "pass", [](const R& run) { return pass_name(run.pass); }, "forward or backward");
+  m.put("input", &R::input, "Tokens per axis");
+  m.put("window", &R::window);
+  m.put("stride", unless_empty(&R::stride), "Stride, per axis; null: 1");
+  m.put("q_tile", &R::q_tile);
+  m.put("kv_tile", &R::kv_tile);
+  m.put("heads", &R::heads, "Heads");
+  m.put("head_dim", &R::head_dim, "Head dim");
 }
+
+template <typename Members>
+void describe(Members& m, Of<study::CalibratedRun>) {
+  using R = study::CalibratedRun;
+  const auto deviation = [](const std::optional<double>& ms, const R& run) {
+    return ms ? std::optional(*ms / *run.run.ms - 1) : std::nullopt;
+  };
+  m.include(&R::run);
+  m.put("kind", &R::kind, "Kind of masking");
+  m.put("measured_ms", path(&R::run, &KernelRun::ms), "Measured time");
+  m.put("predicted_ms", &R::predicted_ms, "Time by the fitted costs");
+  m.put(
+      "deviation", [](const R& run) { return run.predicted_ms / *run.run.ms - 1; },
+      "Predicted over measured, less 1");
+  m.put("left_out_ms", &R::left_out_ms,
+        "Time by costs that were fitted without this run; null: it is the only one");
+  m.put(
+      "left_out_deviation", [=](const R& run) { return deviation(run.left_out_ms, run); },
+      "That over measured, less 1; null: it is the only run");
+}
+
+template <typename Members>
+void describe(Members& m, Of<SuggestionTold>) {
+  using S = study::SuggestedRun;
+  const auto of = [](auto member) { return path(&SuggestionTold::suggested, member); };
+  m.include(of(&S::run));
+  m.put("predicted_ms", of(&S::predicted_ms), "Time by the fitted costs");
+  m.put("uncertainty", of(&S::uncertainty), "How far off that may be, as a fraction");
+  m.put(
+      "command",
+      [](const SuggestionTold& told) {
+        const KernelRun& run = told.suggested->run;
+        return profiler_runs(run.kernel) ? std::optional(profiler_command(run, *told.context)) : std::nullopt;
+      },
+      "What times it; null: NATTEN's profiler has no such kernel");
+}
+
+template <typename Members>
+void describe(Members& m, Of<CalibrationTold>) {
+  const auto file = [](const char* member) {
+    return
+        [member](const CalibrationTold& told) { return kernel_times_file(told.answer->entries).at(member); };
+  };
+  m.put(
+      "schema", [=](const CalibrationTold& told) { return file("schema")(told).text(); },
+      "Format of these costs as a file, which --costs reads");
+  m.put(
+      "kernels",
+      [=](const CalibrationTold& told) {
+        std::vector<OpenObject> entries;
+        const Json all = file("kernels")(told);
+        for (const Json& entry : all) entries.push_back({entry});
+        return entries;
+      },
+      "Its entries");
+  m.put("runs", &runs_of, "Every run, measured and by the costs");
+  m.put("suggestions", &suggestions_of, "Runs that would sharpen the costs most");
+}
+
+Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context) {
+  return json_of(CalibrationTold{&answer, &context});
+}
+
+Json calibrate_schema() { return schema_of<CalibrationTold>(); }
 
 Rows calibrate_rows(const study::CalibrateAnswer& answer) {
   std::vector<Json> rows;
   for (const study::CalibratedPass& pass : answer.passes) {
-    for (const study::CalibratedRun& run : pass.runs) rows.push_back(calibrated_json(run));
+    for (const study::CalibratedRun& run : pass.runs) rows.push_back(json_of(run));
   }
   return {rows.front(), rows, {"kernel", "pass", "window", "stride", "measured_ms", "predicted_ms", "deviation", "left_out_deviation"}};
 }

@@ -3,6 +3,7 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/registry.hpp>
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
@@ -63,6 +64,23 @@ Json catalog_names_json(const Catalog& catalog) {
     for (const Json& entry : table->entries(catalog)) names[table->name].push_back(entry.at("name"));
   }
   return names;
+}
+
+Json catalog_schema() {
+  ObjectSchema all;
+  for (const CatalogTable* table : catalog_tables()) {
+    Json entry = table->entry_schema != nullptr ? table->entry_schema() : Json{{"type", "object"}};
+    if (table->in_overview) entry = {{"anyOf", {{{"type", "string"}}, std::move(entry)}}};
+    all.add(table->name, {{"type", "array"}, {"items", std::move(entry)}},
+            table->in_overview ? "Entries of this table; names alone where no table is asked for"
+                               : "Entries of this table",
+            false);
+    if (table->beside_schema == nullptr) continue;
+    const Json beside = table->beside_schema();
+    for (const auto& [name, member] : beside.at("properties").items())
+      all.add(name, member, member.at("description").text(), false);
+  }
+  return all.json();
 }
 
 Rows catalog_names_rows(const Catalog& catalog) {

@@ -6,143 +6,10 @@
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
-#include "kernel_fields.hpp"
-#include "time_fields.hpp"
+#include "count_members.hpp"
 
 namespace natten_sim::report {
 namespace {
-
-template <typename Sink>
-void write_flops(const std::optional<Flops>& flops, Sink& sink) {
-  sink.object("flops", [&](Sink& fields) {
-    if (!flops) {
-      for (const char* key : {"attended", "mma", "dense"}) fields.null(key);
-      return;
-    }
-    fields.put("attended", flops->attended);
-    fields.put("mma", flops->mma);
-    fields.put("dense", flops->dense);
-  });
-}
-
-/// Everything that `result` says about one forward problem.
-template <typename Sink>
-void write_count(const study::CountedTiles& counted, Sink& sink) {
-  const TileCount& count = counted.count;
-  sink.put("q_tiles", count.q_tiles);
-  sink.put("kv_tiles", count.kv_tiles);
-  sink.put("dense_tiles", count.dense_tiles);
-  sink.put("visited_tiles", count.visited_tiles);
-  sink.put("full_tiles", count.full_tiles);
-  sink.put("partial_tiles", count.partial_tiles());
-  sink.put("max_tiles_per_q_tile", count.max_tiles_per_walked_tile);
-  sink.put("attended_pairs", count.attended_pairs);
-  sink.put("dense_pairs", count.dense_pairs);
-  sink.put("sparsity", count.sparsity());
-  sink.put("speedup_flop", count.speedup_flop());
-  sink.put("speedup_mean", count.speedup_mean());
-  sink.put("speedup_worst", count.speedup_worst());
-  sink.put("mma_pairs", count.mma_pairs);
-  sink.put("speedup_work", count.speedup_work());
-  sink.put("fully_block_sparse", count.fully_block_sparse());
-  sink.put("natten_fast_path", counted.natten_fast_path);
-  write_flops(counted.flops, sink);
-  sink.put("wasted_flop_share", count.wasted_share());
-  if (const std::optional<ExtraKvCount>& extra = counted.extra_kv) {
-    sink.object("add_kv", [&](Sink& fields) {
-      fields.put("tokens", extra->tokens);
-      fields.put("kv_tiles", extra->kv_tiles);
-      fields.put("visited_tiles", extra->visited_tiles);
-      fields.put("attended_pairs", extra->attended_pairs);
-      fields.put("mma_pairs", extra->mma_pairs);
-    });
-  }
-  if (const std::optional<study::EndToEndSpeedup>& whole = counted.end_to_end) {
-    sink.object("e2e_speedup", [&](Sink& fields) {
-      fields.put("flop", whole->flop);
-      fields.put("mean", whole->mean);
-      fields.put("worst", whole->worst);
-    });
-  }
-}
-
-/// The walk of Q tiles per KV tile.
-template <typename Sink>
-void write_backward(const study::BackwardCount& backward, Sink& sink) {
-  const TilingProblem& problem = backward.problem;
-  const TileCount& count = backward.count;
-  sink.put("q_tile", problem.tiles.q_tile);
-  sink.put("kv_tile", problem.tiles.kv_tile);
-  sink.put("kv_tiles", count.kv_tiles);
-  sink.put("q_tiles", count.q_tiles);
-  sink.put("dense_tiles", count.dense_tiles);
-  sink.put("visited_tiles", count.visited_tiles);
-  sink.put("full_tiles", count.full_tiles);
-  sink.put("partial_tiles", count.partial_tiles());
-  sink.put("max_tiles_per_kv_tile", count.max_tiles_per_walked_tile);
-  sink.put("speedup_mean", count.speedup_mean());
-  sink.put("speedup_worst", count.speedup_worst());
-  sink.put("mma_pairs", count.mma_pairs);
-  sink.put("speedup_work", count.speedup_work());
-  sink.put("fully_block_sparse", count.fully_block_sparse());
-  write_flops(backward.flops, sink);
-  sink.put("wasted_flop_share", count.wasted_share());
-}
-
-template <typename Sink>
-void write_fast_path_change(const study::FastPathChange& change, Sink& sink) {
-  sink.object("fast_path_with", [&](Sink& fields) {
-    for (const auto& [key, value] : {std::pair{"kv_tile", &change.kv_tile},
-                                     {"q_tile", &change.q_tile},
-                                     {"stride", &change.stride},
-                                     {"window", &change.window}})
-      if (!value->empty()) fields.put(key, *value);
-  });
-}
-
-/// NATTEN's way around cyclic axes.
-template <typename Sink>
-void write_padded(const study::CountAnswer& answer, Sink& sink) {
-  const study::CountAnswer& padded = *answer.padded;
-  const NeighborhoodMask& cyclic = answer.forward.problem.mask;
-  Extents before, after;
-  for (const AxisMask& axis : cyclic) {
-    const AxisPadding padding = cycle_padding(axis);
-    before.push_back(padding.before);
-    after.push_back(padding.after);
-  }
-  const TileCount& count = padded.forward.count;
-  sink.object("padded", [&](Sink& fields) {
-    fields.put("before", before);
-    fields.put("after", after);
-    fields.put("input", input_of(padded.forward.problem.mask));
-    fields.put("q_tile", padded.forward.problem.tiles.q_tile);
-    fields.put("kv_tile", padded.forward.problem.tiles.kv_tile);
-    fields.put("q_tiles", count.q_tiles);
-    fields.put("kv_tiles", count.kv_tiles);
-    fields.put("visited_tiles", count.visited_tiles);
-    fields.put("mma_pairs", count.mma_pairs);
-    write_time(padded.time, fields);
-    if (answer.cycle_copies) fields.put("padding_ms", answer.cycle_copies->padding_ms);
-  });
-}
-
-template <typename Sink>
-void write_result(const study::CountAnswer& answer, Sink& sink) {
-  write_count(answer.forward, sink);
-  if (answer.fast_path_change) write_fast_path_change(*answer.fast_path_change, sink);
-  write_kernel(answer.kernel, Walk::kForward, sink);
-  write_time(answer.time, sink);
-  if (answer.end_to_end_by_time) sink.put("e2e_speedup_time", *answer.end_to_end_by_time);
-  if (answer.padded) write_padded(answer, sink);
-  if (answer.cycle_copies) sink.put("blocks_ms", answer.cycle_copies->blocks_ms);
-  if (!answer.backward) return;
-  sink.object("backward", [&](Sink& fields) {
-    write_backward(*answer.backward, fields);
-    write_kernel(answer.kernel, Walk::kBackward, fields);
-    write_time(answer.backward->time, fields);
-  });
-}
 
 std::string percent(Int128 part, Int128 whole) {
   return fmt::format("{:.2f}%", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
@@ -295,48 +162,46 @@ std::string backward_text(const study::CountAnswer& answer) {
 
 }  // namespace
 
-Json backward_fields(const study::BackwardCount& backward) {
-  Json fields;
-  JsonTree sink(fields);
-  write_backward(backward, sink);
-  return fields;
+template <typename Members>
+void describe(Members& m, Of<study::CountAnswer>) {
+  using A = study::CountAnswer;
+  m.include(&A::forward);
+  m.optional("fast_path_with", &A::fast_path_change, "One change with which NATTEN would mask nothing",
+             [](auto& change) {
+               using C = study::FastPathChange;
+               change.optional("kv_tile", unless_empty(&C::kv_tile));
+               change.optional("q_tile", unless_empty(&C::q_tile));
+               change.optional("stride", unless_empty(&C::stride));
+               change.optional("window", unless_empty(&C::window));
+             });
+  m.include(&A::kernel);
+  m.include(&A::time);
+  m.optional("e2e_speedup_time", &A::end_to_end_by_time, "Speedup of the whole model, by the ratio of times");
+  m.optional(
+      "padded", [](const A& answer) { return padded_in(answer); }, kPaddedMeaning);
+  m.optional("blocks_ms", path(&A::cycle_copies, &study::CycleCopies::blocks_ms), kBlocksMeaning);
+  m.optional(
+      "backward", [](const A& answer) { return answer.backward ? &answer : nullptr; },
+      "The backward pass: Q tiles walked per KV tile",
+      [](auto& backward) {
+        backward.include([](const A& answer) -> const study::BackwardCount& { return *answer.backward; });
+        backward.put(
+            "kernel", [](const A& answer) { return done_in(answer.kernel, Walk::kBackward); },
+            kKernelMeaning);
+        backward.include([](const A& answer) -> const auto& { return answer.backward->time; });
+      });
 }
 
-Json count_fields(const study::CountedTiles& counted) {
-  Json fields;
-  JsonTree sink(fields);
-  write_count(counted, sink);
-  return fields;
-}
+Json backward_fields(const study::BackwardCount& backward) { return json_of(backward); }
 
-Json count_result(const study::CountAnswer& answer) {
-  Json result;
-  JsonTree sink(result);
-  write_result(answer, sink);
-  return result;
-}
+Json count_fields(const study::CountedTiles& counted) { return json_of(counted); }
+
+Json count_result(const study::CountAnswer& answer) { return json_of(answer); }
+
+Json count_schema() { return schema_of<study::CountAnswer>(); }
 
 void write_count_result(const study::CountAnswer& answer, JsonMembers& members) {
-  write_result(answer, members);
-}
-
-std::vector<std::string> count_result_keys() {
-  study::CountAnswer answer;
-  answer.forward.extra_kv.emplace();
-  answer.forward.end_to_end.emplace();
-  answer.backward.emplace();
-  answer.kernel.refusal.emplace();
-  answer.time = study::PassTime{};
-  answer.end_to_end_by_time = 1;
-  answer.fast_path_change.emplace();
-  answer.padded = std::make_shared<study::CountAnswer>();
-  Json result = count_result(answer);
-  add_time_fields(study::TimeAnswer{study::MissingTime{}}, result);
-  for (const char* key : {"natten_call", "natten_profiler", "flex", "natten_json", "conclusion"})
-    result[key] = nullptr;
-  std::vector<std::string> keys;
-  for (const auto& [key, ignored] : result.items()) keys.push_back(key);
-  return keys;
+  write_members(answer, members);
 }
 
 Rows count_rows(const Json& input, const study::CountAnswer& answer) {

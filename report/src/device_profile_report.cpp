@@ -1,5 +1,6 @@
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/device_profile_report.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
@@ -23,6 +24,15 @@ Json profile_json(const validate::ProfiledDevice& made) {
   Json result = catalog_json(catalog_of(made), catalog_table("devices"));
   result["missing"] = made.missing;
   return result;
+}
+
+Json profile_schema() {
+  ObjectSchema profile;
+  profile.add("devices", {{"type", "array"}, {"items", catalog_table("devices").entry_schema()}},
+              "The GPU's profile, as a device file has it", true);
+  profile.add("missing", {{"type", "array"}, {"items", {{"type", "string"}}}},
+              "Numbers that were not measured", true);
+  return profile.json();
 }
 
 Rows profile_rows(const validate::ProfiledDevice& made) {

@@ -117,14 +117,6 @@ class Comparison {
   DocumentDiff& diff_;
 };
 
-Json difference_row(const Difference& difference) {
-  return {{"place", difference.place},
-          {"a", difference.a.value_or(Json())},
-          {"b", difference.b.value_or(Json())},
-          {"relative", difference.relative ? Json(*difference.relative) : Json()},
-          {"beyond", difference.beyond}};
-}
-
 std::string value_cell(const std::optional<Json>& value) {
   if (!value) return "-";
   const std::string text = json_text(*value);
@@ -163,27 +155,45 @@ DocumentDiff part_diff(const std::string& place, const Json* a, const Json* b, c
   return diff;
 }
 
-Json diff_result(const DocumentDiff& diff) {
-  Json rows = Json::array();
-  for (const Difference& difference : diff.differences) rows.push_back(difference_row(difference));
-  const Difference* largest = diff.largest();
-  return {{"values", diff.values},
-          {"different", diff.differences.size()},
-          {"beyond", diff.beyond()},
-          {"largest_relative", largest != nullptr ? Json(*largest->relative) : Json()},
-          {"differences", std::move(rows)}};
+template <typename Members>
+void describe(Members& m, Of<Difference>) {
+  m.put("place", &Difference::place, "Where the values stand: result.candidates[2].speedup.work");
+  m.put("a", &Difference::a, "Value of the first file; null: it has none there");
+  m.put("b", &Difference::b, "Value of the second file; null: it has none there");
+  m.put("relative", &Difference::relative, "(b - a) / |a|; null unless both are numbers and a is not 0");
+  m.put("beyond", &Difference::beyond, "Whether the values differ by more than the tolerance");
 }
+
+template <typename Members>
+void describe(Members& m, Of<DocumentDiff>) {
+  m.put("values", &DocumentDiff::values, "Places at which either file has a value");
+  m.put(
+      "different", [](const DocumentDiff& diff) { return diff.differences.size(); }, "Values that differ");
+  m.put("beyond", &DocumentDiff::beyond, "Values that differ by more than the tolerance");
+  m.put(
+      "largest_relative",
+      [](const DocumentDiff& diff) {
+        const Difference* largest = diff.largest();
+        return largest != nullptr ? largest->relative : std::nullopt;
+      },
+      "The largest relative difference; null without any");
+  m.put("differences", &DocumentDiff::differences, "Every value that differs");
+}
+
+Json diff_result(const DocumentDiff& diff) { return json_of(diff); }
+
+Json diff_schema() { return schema_of<DocumentDiff>(); }
 
 Rows diff_rows(const DocumentDiff& diff) {
   std::vector<Json> rows;
   for (const Difference& difference : diff.differences) {
-    Json row = difference_row(difference);
+    Json row = json_of(difference);
     for (const char* side : {"a", "b"}) {
       if (holds_values(row[side])) row[side] = json_text(row[side]);
     }
     rows.push_back(std::move(row));
   }
-  return {difference_row({}), rows};
+  return {json_of(Difference{}), rows};
 }
 
 std::string diff_text(const DocumentDiff& diff, const DiffRules& rules) {

@@ -1,6 +1,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/report/block_mask_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/emit.hpp>
 
 namespace natten_sim::report {
@@ -92,24 +93,44 @@ std::string emitted(EmitKind kind, const study::CountAnswer& answer, const study
                  context, answer.padded.get());
 }
 
+namespace {
+
+struct Emitted {
+  EmitKind kind;
+  const std::string* text;
+};
+
+auto emitted_text(EmitKind kind) {
+  return [kind](const Emitted& each) { return each.kind == kind ? each.text : nullptr; };
+}
+auto emitted_object(EmitKind kind) {
+  return [kind](const Emitted& each) {
+    return each.kind == kind ? std::optional(OpenObject{parse_json(*each.text)}) : std::nullopt;
+  };
+}
+
+}  // namespace
+
+template <typename Members>
+void describe(Members& m, Of<Emitted>) {
+  m.optional("natten_call", emitted_text(EmitKind::kNatten), "With --emit natten: the Python call");
+  m.optional("natten_profiler", emitted_text(EmitKind::kNattenProfiler),
+             "With --emit natten-profiler: the command that times it");
+  m.optional("flex", emitted_text(EmitKind::kFlex),
+             "With --emit flex: a Python script of the same mask by FlexAttention");
+  m.optional("block_mask", emitted_object(EmitKind::kBlockMask),
+             "With --emit block-mask: tables for FlexAttention's BlockMask");
+  m.optional("natten_json", emitted_object(EmitKind::kJson), "With --emit json: call, path and Python");
+}
+
 void add_emitted(EmitKind kind, const std::string& text, Json& result) {
-  switch (kind) {
-    case EmitKind::kNatten:
-      result["natten_call"] = text;
-      break;
-    case EmitKind::kNattenProfiler:
-      result["natten_profiler"] = text;
-      break;
-    case EmitKind::kFlex:
-      result["flex"] = text;
-      break;
-    case EmitKind::kBlockMask:
-      result["block_mask"] = parse_json(text);
-      break;
-    case EmitKind::kJson:
-      result["natten_json"] = parse_json(text);
-      break;
-  }
+  JsonTree sink(result);
+  write_members(Emitted{kind, &text}, sink);
+}
+
+Json with_emitted(Json schema) {
+  schema["properties"].update(schema_of<Emitted>().at("properties"));
+  return schema;
 }
 
 }  // namespace natten_sim::report

@@ -1,8 +1,15 @@
 #include "explain_fields.hpp"
 
 #include <algorithm>
+#include <functional>
+#include <optional>
+#include <string>
 
 #include <fmt/format.h>
+
+#include <natten_sim/report/explain_report.hpp>
+
+#include "closings/closing_members.hpp"
 
 namespace natten_sim::report {
 
@@ -24,116 +31,154 @@ ScoreOfReads score_of(const ExplainedKernel& kernel) {
 
 namespace {
 
-Json sizes_json(const std::array<std::int64_t, 3>& sizes) {
-  return Json::array({sizes[0], sizes[1], sizes[2]});
-}
-
-template <typename T>
-Json name_or_null(const std::optional<T>& value) {
-  return value ? Json(to_string(*value)) : Json();
-}
-
-Json problem_fields(const ExplainedProblem& problem) {
-  return {{"seqlen", nullable(problem.seqlen)},
-          {"seqlen_k", nullable(problem.seqlen_k)},
-          {"batch_size", nullable(problem.batch)},
-          {"heads", nullable(problem.heads)},
-          {"heads_kv", nullable(problem.heads_kv)},
-          {"head_dim", nullable(problem.head_dim)},
-          {"dtype", name_or_null(problem.dtype)},
-          {"causal", nullable(problem.causal)},
-          {"q_tile", nullable(problem.q_tile)},
-          {"kv_tile", nullable(problem.kv_tile)},
-          {"schedule", name_or_null(problem.schedule)},
-          {"order", name_or_null(problem.order)},
-          {"longest_first", nullable(problem.longest_first)}};
-}
-
 /// The change as an option of `reuse`, by its name in `input`.
-Json change_option(const ExplainedChange& change) {
-  if (change.order) return {{"order", to_string(*change.order)}};
-  if (change.launch) return {{"interleave_heads", true}};
-  return {{"longest_first", *change.longest_first}};
+OpenObject change_option(const ExplainedChange& change) {
+  if (change.order) return {{{"order", to_string(*change.order)}}};
+  if (change.launch) return {{{"interleave_heads", true}}};
+  return {{{"longest_first", *change.longest_first}}};
 }
 
-Json change_fields(const ExplainedChange& change) {
-  return {{"change", change_name(change)},
-          {"options", change_option(change)},
-          {"predicted_bytes", change.predicted_bytes},
-          {"saved_share", change.saved_share},
-          {"expected_bytes", change.expected_bytes}};
+/// Where each member of the problem is known from.
+Keyed<study::KnownFrom> known_of(const ExplainedKernel& kernel) {
+  Keyed<study::KnownFrom> known;
+  for (const study::KnownMember& member : kernel.known) {
+    std::string key = member.member;
+    std::replace(key.begin(), key.end(), '-', '_');
+    known.members.emplace_back(key, member.from);
+  }
+  return known;
 }
 
-Json score_fields(const ScoreOfReads& score) {
-  if (score.score == nullptr) return nullptr;
-  return {{"suite", score.suite},
-          {"points", score.score->points},
-          {"predicted_first", score.predicted_first},
-          {"median_deviation", score.score->median},
-          {"p90_deviation", score.score->p90}};
+std::optional<ScoreOfReads> score_known(const ExplainedKernel& kernel) {
+  const ScoreOfReads score = score_of(kernel);
+  return score.score != nullptr ? std::optional(score) : std::nullopt;
 }
 
-Json read_fields(const ExplainedKernel& kernel) {
-  if (!kernel.read) return nullptr;
-  const ExplainedReads& read = *kernel.read;
-  const ScoreOfReads held_out = score_of_reads({.fidelity = read.fidelity, .causal = *kernel.problem.causal});
-  return {{"measured_bytes", nullable(read.measured_bytes)},
-          {"compulsory_bytes", read.compulsory_bytes},
-          {"lockstep_bytes", read.lockstep_bytes},
-          {"drift_bytes", read.drift_bytes},
-          {"unexplained_bytes", nullable(read.unexplained_bytes)},
-          {"predicted_bytes", read.predicted_bytes()},
-          {"fidelity", to_string(read.fidelity)},
-          {"held_out_median_deviation", held_out.score != nullptr ? Json(held_out.score->median) : Json()},
-          {"score", score_fields(score_of(kernel))}};
+/// Of models of this fidelity, whatever the kernel.
+std::optional<double> held_out_median(const ExplainedKernel& kernel) {
+  const ScoreOfReads held_out =
+      score_of_reads({.fidelity = kernel.read->fidelity, .causal = *kernel.problem.causal});
+  return held_out.score != nullptr ? std::optional(held_out.score->median) : std::nullopt;
 }
 
 }  // namespace
 
-Json kernel_fields(const ExplainedKernel& kernel) {
-  const study::ProfiledKernel& launch = kernel.launch;
-  Json known = Json::object();
-  for (const study::KnownMember& member : kernel.known) {
-    std::string key = member.member;
-    std::replace(key.begin(), key.end(), '-', '_');
-    known[key] = to_string(member.from);
-  }
-  const Json sectors = {{"measured", nullable(launch.l2_read_sectors)},
-                        {"predicted", nullable(kernel.predicted_sectors)}};
-  Json changes = Json::array();
-  for (const ExplainedChange& change : kernel.changes) changes.push_back(change_fields(change));
-  return {{"family", kernel.family},
-          {"title", kernel.title},
-          {"name", launch.name},
-          {"launches", kernel.launches},
-          {"grid", sizes_json(launch.grid)},
-          {"block", sizes_json(launch.block)},
-          {"shared_bytes", nullable(launch.shared_bytes)},
-          {"ctas_per_sm", nullable(launch.ctas_per_sm)},
-          {"time_ns", nullable(launch.time_ns)},
-          {"dram_read_bytes", nullable(launch.dram_read_bytes)},
-          {"dram_write_bytes", nullable(launch.dram_write_bytes)},
-          {"dram_bytes", nullable(launch.dram_bytes)},
-          {"problem", problem_fields(kernel.problem)},
-          {"known", known},
-          {"missing", kernel.missing},
-          {"unmodelled", nullable(kernel.unmodelled)},
-          {"sectors", sectors},
-          {"read", read_fields(kernel)},
-          {"changes", changes},
-          {"assumed_numbers", kernel.assumed}};
+template <typename Members>
+void describe(Members& m, Of<ExplainedProblem>) {
+  using P = ExplainedProblem;
+  m.put("seqlen", &P::seqlen, "Tokens of the queries; null: not known");
+  m.put("seqlen_k", &P::seqlen_k, "Tokens of the keys; null: not known");
+  m.put("batch_size", &P::batch, "Batch size; null: not known");
+  m.put("heads", &P::heads, "Heads; null: not known");
+  m.put("heads_kv", &P::heads_kv, "KV heads; null: not known");
+  m.put("head_dim", &P::head_dim, "Head dim; null: not known");
+  m.put("dtype", &P::dtype, "Element type; null: not known");
+  m.put("causal", &P::causal, "Whether the mask is causal; null: not known");
+  m.put("q_tile", &P::q_tile);
+  m.put("kv_tile", &P::kv_tile);
+  m.put("schedule", &P::schedule, "How CTAs take Q tiles; null: not known");
+  m.put("order", &P::order, "Order of the KV tiles; null: not known");
+  m.put("longest_first", &P::longest_first, "Whether the longest Q tile comes first; null: not known");
 }
 
-Json other_fields(const study::ProfiledKernel& launch) {
-  return {{"name", launch.name},
-          {"grid", sizes_json(launch.grid)},
-          {"block", sizes_json(launch.block)},
-          {"shared_bytes", nullable(launch.shared_bytes)},
-          {"time_ns", nullable(launch.time_ns)},
-          {"dram_read_bytes", nullable(launch.dram_read_bytes)},
-          {"dram_write_bytes", nullable(launch.dram_write_bytes)},
-          {"dram_bytes", nullable(launch.dram_bytes)},
-          {"l2_read_sectors", nullable(launch.l2_read_sectors)}};
+/// What the problem read from DRAM, of a kernel that has it.
+template <typename Members>
+void describe_reads(Members& m) {
+  using R = ExplainedReads;
+  const auto of = [](auto member) {
+    return [member](const ExplainedKernel& kernel) { return std::invoke(member, *kernel.read); };
+  };
+  m.put("measured_bytes", of(&R::measured_bytes), "Read from DRAM as measured; null: not measured");
+  m.put("compulsory_bytes", of(&R::compulsory_bytes), "Q, K and V once");
+  m.put("lockstep_bytes", of(&R::lockstep_bytes), "Read again by CTAs in step");
+  m.put("drift_bytes", of(&R::drift_bytes), "Read again, or saved, because CTAs drift");
+  m.put("unexplained_bytes", of(&R::unexplained_bytes), "Measured less predicted; null: not measured");
+  m.put("predicted_bytes", of(&R::predicted_bytes), "Read from DRAM as predicted");
+  m.put("fidelity", of(&R::fidelity), "Model of the prediction");
+  m.put("held_out_median_deviation", &held_out_median,
+        "How far off that model is in the median; null: not known");
+  m.put("score", &score_known,
+        "How far off it is on recorded launches most like this one; null: there are none", [](auto& score) {
+          const auto reached = [](auto member) { return path(&ScoreOfReads::score, member); };
+          score.put("suite", &ScoreOfReads::suite, "Suite of those launches");
+          score.put("points", reached(&validate::Score::points), "How many there are");
+          score.put("predicted_first", &ScoreOfReads::predicted_first,
+                    "Whether they were predicted before they were measured");
+          score.put("median_deviation", reached(&validate::Score::median), "How far off it is in the median");
+          score.put("p90_deviation", reached(&validate::Score::p90), "How far off it is for nine of ten");
+        });
 }
+
+template <typename Members>
+void describe(Members& m, Of<ExplainedKernel>) {
+  using K = ExplainedKernel;
+  using L = study::ProfiledKernel;
+  const auto launch = [](auto member) { return path(&K::launch, member); };
+  m.put("family", &K::family, "Family of kernels, or a kernel of a kernel file");
+  m.put("title", &K::title, "The same in words");
+  m.put("name", launch(&L::name), "Name in the profile");
+  m.put("launches", &K::launches, "Launches that are alike");
+  m.put("grid", launch(&L::grid), "CTAs on each axis of the grid");
+  m.put("block", launch(&L::block), "Threads on each axis of a CTA");
+  m.put("shared_bytes", launch(&L::shared_bytes), "Shared memory of a CTA; null: not in the profile");
+  m.put("ctas_per_sm", launch(&L::ctas_per_sm), "CTAs at a time on an SM; null: not in the profile");
+  m.put("time_ns", launch(&L::time_ns), "Measured time; null: not in the profile");
+  m.put("dram_read_bytes", launch(&L::dram_read_bytes), "Read from DRAM; null: not in the profile");
+  m.put("dram_write_bytes", launch(&L::dram_write_bytes), "Written to DRAM; null: not in the profile");
+  m.put("dram_bytes", launch(&L::dram_bytes), "Read from and written to DRAM; null: not in the profile");
+  m.put("problem", &K::problem, "The attention that it computes");
+  m.put("known", &known_of, "Where each member of the problem is known from");
+  m.put("missing", &K::missing, "Options that would complete the problem");
+  m.put("unmodelled", &K::unmodelled,
+        "Why there is no prediction although nothing is missing; null: there is");
+  m.object("sectors", "Sectors read from the L2", [launch](auto& sectors) {
+    sectors.put("measured", launch(&L::l2_read_sectors), "In the profile; null: not there");
+    sectors.put("predicted", &K::predicted_sectors, "By formula; null: the problem is not known");
+  });
+  m.put(
+      "read", [](const K& kernel) { return kernel.read ? &kernel : nullptr; },
+      "Reads from DRAM and where they come from; null: not known", [](auto& read) { describe_reads(read); });
+  m.put("changes", &K::changes, "Other walks that would read less, the best first", [](auto& change) {
+    using C = ExplainedChange;
+    change.put("change", &change_name, "The change in words");
+    change.put("options", &change_option, "The change as options of reuse");
+    change.put("predicted_bytes", &C::predicted_bytes, "Reads from DRAM as predicted");
+    change.put("saved_share", &C::saved_share, "Share of the predicted reads that it saves, 0..1");
+    change.put("expected_bytes", &C::expected_bytes, "Reads from DRAM, as much off as the prediction is now");
+  });
+  m.put("assumed_numbers", &K::assumed, "Numbers of the device that nobody measured");
+}
+
+template <typename Members>
+void describe(Members& m, Of<study::ProfiledKernel>) {
+  using L = study::ProfiledKernel;
+  m.put("name", &L::name, "Name in the profile");
+  m.put("grid", &L::grid, "CTAs on each axis of the grid");
+  m.put("block", &L::block, "Threads on each axis of a CTA");
+  m.put("shared_bytes", &L::shared_bytes, "Shared memory of a CTA; null: not in the profile");
+  m.put("time_ns", &L::time_ns, "Measured time; null: not in the profile");
+  m.put("dram_read_bytes", &L::dram_read_bytes, "Read from DRAM; null: not in the profile");
+  m.put("dram_write_bytes", &L::dram_write_bytes, "Written to DRAM; null: not in the profile");
+  m.put("dram_bytes", &L::dram_bytes, "Read from and written to DRAM; null: not in the profile");
+  m.put("l2_read_sectors", &L::l2_read_sectors, "Sectors read from the L2; null: not in the profile");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ExplainTold>) {
+  using A = study::ExplainAnswer;
+  const auto of = [](auto member) { return path(&ExplainTold::answer, member); };
+  m.put("device", of(&A::device), "The profile's GPU by its name in the catalog; null: not in it");
+  m.put("kernels", of(&A::kernels), "Kernels of attention, in the order of the profile");
+  m.put("other_launches", of(&A::other_launches), "Launches of other kernels");
+  m.put("other_names", of(&A::other_names), "Names of other kernels, up to eight");
+  m.put("others", of(&A::others), "The longest launches of other kernels, up to eight");
+  m.put("conclusion", &ExplainTold::conclusion, "What the answer comes down to");
+}
+
+Json kernel_fields(const ExplainedKernel& kernel) { return json_of(kernel); }
+
+Json explain_fields(const ExplainTold& told) { return json_of(told); }
+
+Json explain_schema() { return schema_of<ExplainTold>(); }
 
 }  // namespace natten_sim::report

@@ -263,16 +263,7 @@ Closing profile_closing(const ExplainAnswer& answer, const std::string& option_p
 }  // namespace
 
 Json explain_result(const ExplainAnswer& answer) {
-  Json kernels = Json::array();
-  for (const ExplainedKernel& kernel : answer.kernels) kernels.push_back(kernel_fields(kernel));
-  Json others = Json::array();
-  for (const study::ProfiledKernel& launch : answer.others) others.push_back(other_fields(launch));
-  return {{"device", nullable(answer.device)},
-          {"kernels", kernels},
-          {"other_launches", answer.other_launches},
-          {"other_names", answer.other_names},
-          {"others", others},
-          {"conclusion", closing_fields(profile_closing(answer, ""))}};
+  return explain_fields({&answer, profile_closing(answer, "")});
 }
 
 std::string explain_text(const ExplainAnswer& answer, const std::string& option_prefix) {

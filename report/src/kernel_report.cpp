@@ -1,10 +1,9 @@
 #include <fmt/format.h>
 
-#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
-#include "kernel_fields.hpp"
+#include "kernel_members.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -52,11 +51,6 @@ std::vector<std::vector<std::string>> copy_rows(const KernelPass& pass) {
 }
 
 }  // namespace
-
-void add_kernel_fields(const KernelAnswer& answer, Walk walk, Json& fields) {
-  JsonTree sink(fields);
-  write_kernel(answer, walk, sink);
-}
 
 std::string kernel_text(const KernelAnswer& answer, Walk walk, const TileCount& mask) {
   const std::optional<KernelPass>& pass = walk == Walk::kForward ? answer.forward : answer.backward;

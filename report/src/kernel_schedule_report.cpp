@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+
 #include <natten_sim/io/json.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
@@ -11,59 +13,11 @@ using study::KernelRunTime;
 using study::KernelScheduleAnswer;
 using study::CallInterval;
 
-Json judged_interval(const std::optional<CallInterval>& interval) {
-  if (!interval) return nullptr;
-  Json outside = Json::array();
-  for (const study::OutsideTimed& each : interval->outside)
-    outside.push_back({{"quantity", each.quantity},
-                       {"value", nullable(each.value)},
-                       {"least", nullable(each.least)},
-                       {"most", nullable(each.most)}});
-  return {{"low", interval->low},
-          {"high", interval->high},
-          {"points", interval->points},
-          {"basis", to_string(interval->basis)},
-          {"outside", std::move(outside)}};
-}
-
-Json run_fields(const std::optional<KernelRunTime>& run, const std::optional<BackwardLaunch>& given) {
-  Json fields = {{"time_ms", nullptr}, {"interval_ms", nullptr}, {"tflops", nullptr}};
-  fields["makespan_us"] = nullptr;
-  fields["waiting_us"] = nullptr;
-  fields["lower_bound_us"] = nullptr;
-  if (run) {
-    fields["time_ms"] = run->time_ms;
-    fields["interval_ms"] = judged_interval(run->interval_ms);
-    fields["tflops"] = run->tflops_per_s;
-    fields["makespan_us"] = run->makespan_us;
-    fields["waiting_us"] = run->waiting_us;
-    fields["lower_bound_us"] = run->lower_bound_us;
-  }
-  const BackwardLaunch launch = given.value_or(BackwardLaunch{});
-  const auto known = [&](Json value) { return given ? std::move(value) : Json(); };
-  fields["algorithm"] = known(launch.algorithm);
-  fields["walk"] = known(to_string(launch.walk));
-  fields["dispatch"] = known(to_string(launch.dispatch));
-  fields["launch_order"] = known(launch.launch_order);
-  const std::int32_t heads = launch.sections.heads_per_section;
-  fields["heads_per_section"] = given && heads > 0 ? Json(heads) : Json(nullptr);
-  fields["dq_order"] = known(launch.dq_order);
-  fields["workspace_bytes"] = known(launch.workspace_bytes);
-  return fields;
-}
-
-Json costs_fields(const KernelScheduleAnswer& answer) {
-  if (!answer.costs) return nullptr;
-  const ScheduleCostEvidence& fit = answer.costs->fit;
-  Json fields = {{"name", answer.costs->name},
-                 {"fitted_to", fit.fitted_to},
-                 {"points", fit.points},
-                 {"parameters", fit.parameters},
-                 {"rms_error", fit.rms_error}};
-  fields["held_out_error"] = nullable(fit.held_out_error);
-  fields["validity"] = fit.validity;
-  return fields;
-}
+/// A launch of the kernel, and its times.
+struct KernelRunTold {
+  const std::optional<KernelRunTime>* run;
+  const BackwardLaunch* launch;  ///< null: the kernel has no such launch here
+};
 
 /// " (1.98 to 2.18)"; empty: there is none.
 std::string interval_text(const std::optional<CallInterval>& interval, double unit = 1) {
@@ -133,25 +87,105 @@ std::string outside_text(const CallInterval& interval) {
   return text;
 }
 
-Json kernel_schedule_result(const KernelScheduleAnswer& answer) {
-  const BackwardKernel& about = answer.kernel;
-  Json kernel = {{"name", about.name}, {"release", about.release}, {"architectures", about.architectures}};
-  kernel["order"] = answer.ordered ? Json(answer.ordered->algorithm) : Json();
-  kernel["ctas_per_tile"] = answer.ctas_per_tile;
-  kernel["turn_release"] = to_string(about.turn_release);
-  kernel["dkv_order"] = about.dkv_order;
-  kernel["tiles"] = {{"q_tile", answer.tiles.q}, {"kv_tile", answer.tiles.kv}};
-  kernel["workers"] = answer.workers;
-  kernel["deterministic"] = run_fields(answer.deterministic, answer.ordered);
-  kernel["unordered"] = run_fields(answer.not_deterministic, answer.unordered);
-  kernel["ratio"] = nullable(answer.ratio);
-  kernel["ratio_interval"] = judged_interval(answer.ratio_interval);
-  kernel["extrapolated_from_tokens"] = nullable(answer.extrapolated_from_tokens);
-  kernel["costs"] = costs_fields(answer);
-  kernel["missing"] = answer.missing.empty() ? Json() : Json(answer.missing);
-  kernel["source"] = about.source;
-  return {{"kernel", std::move(kernel)}};
+template <typename Members>
+void describe(Members& m, Of<CallInterval>) {
+  using I = CallInterval;
+  m.put("low", &I::low, "Lower end of the 90% interval");
+  m.put("high", &I::high, "Upper end of the 90% interval");
+  m.put("points", &I::points, "Measured calls that it rests on");
+  m.put("basis", &I::basis, "What it rests on");
+  m.put("outside", &I::outside, "What lies beyond the measured calls", [](auto& each) {
+    using O = study::OutsideTimed;
+    each.put("quantity", &O::quantity, "The quantity");
+    each.put("value", &O::value, "Its value; null: it is no number");
+    each.put("least", &O::least, "The least that was measured");
+    each.put("most", &O::most, "The most that was measured");
+  });
 }
+
+template <typename Members>
+void describe(Members& m, Of<KernelRunTold>) {
+  using R = KernelRunTime;
+  using L = BackwardLaunch;
+  const auto run = [](auto... members) { return path(&KernelRunTold::run, members...); };
+  const auto launch = [](auto... members) { return found(&KernelRunTold::launch, members...); };
+  m.put("time_ms", run(&R::time_ms),
+        "Predicted time of the whole call; null: nobody measured the kernel there");
+  m.put("interval_ms", run(&R::interval_ms), "The 90% interval of the time; null: nobody judged it");
+  m.put("tflops", run(&R::tflops_per_s), "TFLOP/s of the pairs that attend");
+  m.put("makespan_us", run(&R::makespan_us), "Simulated time of the main kernel");
+  m.put("waiting_us", run(&R::waiting_us), "Time that a worker waits for turns, on average");
+  m.put("lower_bound_us", run(&R::lower_bound_us), "No schedule of the main kernel takes less");
+  m.put("algorithm", launch(&L::algorithm), "The algorithm that the kernel's schedule is");
+  m.put("walk", launch(&L::walk), "Order of the tiles within a chain");
+  m.put("dispatch", launch(&L::dispatch), "How workers take their chains");
+  m.put("launch_order", launch(&L::launch_order), "Order of the CTAs, in words");
+  m.put("heads_per_section", launch([](const L& each) {
+          const std::int32_t heads = each.sections.heads_per_section;
+          return heads > 0 ? std::optional(heads) : std::nullopt;
+        }),
+        "Heads that are launched together; null: as the algorithm has it");
+  m.put("dq_order", launch(&L::dq_order), "Order of the reductions, in words");
+  m.put("workspace_bytes", launch(&L::workspace_bytes), "Memory beside inputs and gradients");
+}
+
+template <typename Members>
+void describe(Members& m, Of<KernelScheduleAnswer>) {
+  using A = KernelScheduleAnswer;
+  const auto about = [](auto member) { return path(&A::kernel, member); };
+  m.object("kernel", "The backward pass of a kernel", [about](auto& kernel) {
+    kernel.put("name", about(&BackwardKernel::name), "Name of the kernel");
+    kernel.put("release", about(&BackwardKernel::release), "Its release");
+    kernel.put("architectures", about(&BackwardKernel::architectures), "Architectures that it runs on");
+    kernel.put("order", path(&A::ordered, &BackwardLaunch::algorithm),
+               "Algorithm of its deterministic launch; null: it has none here");
+    kernel.put("ctas_per_tile", &A::ctas_per_tile, "CTAs that share their tiles");
+    kernel.put("turn_release", about(&BackwardKernel::turn_release), "When a chain passes its turn on");
+    kernel.put("dkv_order", about(&BackwardKernel::dkv_order),
+               "Order in which dK and dV are reduced, in words");
+    kernel.object("tiles", "Tokens of its tiles", [](auto& tiles) {
+      tiles.put("q_tile", path(&A::tiles, &TileTokens::q));
+      tiles.put("kv_tile", path(&A::tiles, &TileTokens::kv));
+    });
+    kernel.put("workers", &A::workers, "CTAs at work at a time");
+    kernel.put(
+        "deterministic",
+        [](const A& answer) {
+          return KernelRunTold{&answer.deterministic, answer.ordered ? &*answer.ordered : nullptr};
+        },
+        "With reductions in a fixed order");
+    kernel.put(
+        "unordered",
+        [](const A& answer) {
+          return KernelRunTold{&answer.not_deterministic, &answer.unordered};
+        },
+        "With reductions in any order");
+    kernel.put("ratio", &A::ratio, "Throughput when deterministic over throughput when not; null: not known");
+    kernel.put("ratio_interval", &A::ratio_interval, "The 90% interval of the ratio; null: not known");
+    kernel.put("extrapolated_from_tokens", &A::extrapolated_from_tokens,
+               "Length from which times are extrapolated by the number of tasks; null: they are simulated");
+    kernel.put("costs", &A::costs, "What the times rest on; null: nobody measured the kernel there",
+               [](auto& costs) {
+                 const auto fit = [](auto member) { return path(&ScheduleCostSet::fit, member); };
+                 costs.put("name", &ScheduleCostSet::name, "Name of the costs");
+                 costs.put("fitted_to", fit(&ScheduleCostEvidence::fitted_to),
+                           "Measurements that they were fitted to");
+                 costs.put("points", fit(&ScheduleCostEvidence::points), "Measured times that were fitted");
+                 costs.put("parameters", fit(&ScheduleCostEvidence::parameters), "Costs that were fitted");
+                 costs.put("rms_error", fit(&ScheduleCostEvidence::rms_error),
+                           "Root mean square of the relative errors");
+                 costs.put("held_out_error", fit(&ScheduleCostEvidence::held_out_error),
+                           "Relative error on others measured later; null: there are none");
+                 costs.put("validity", fit(&ScheduleCostEvidence::validity), "Where the costs hold");
+               });
+    kernel.put("missing", unless_empty(&A::missing), "Why there are no times; null: there are");
+    kernel.put("source", about(&BackwardKernel::source));
+  });
+}
+
+Json kernel_schedule_result(const KernelScheduleAnswer& answer) { return json_of(answer); }
+
+Json kernel_schedule_schema() { return schema_of<KernelScheduleAnswer>(); }
 
 Rows kernel_schedule_rows(const KernelScheduleAnswer& answer) {
   const Json row = flattened(kernel_schedule_result(answer));

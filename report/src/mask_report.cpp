@@ -6,8 +6,22 @@
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
+#include "time_members.hpp"
+
 namespace natten_sim::report {
 namespace {
+
+/// The blocks of one size, of an answer.
+struct MaskBlocks {
+  const study::MaskAnswer* answer;
+  const study::BlockCount* count;
+};
+
+std::vector<MaskBlocks> blocks_of_others(const study::MaskAnswer& answer) {
+  std::vector<MaskBlocks> blocks;
+  for (const study::BlockCount& other : answer.others) blocks.push_back({&answer, &other});
+  return blocks;
+}
 
 double share_of_pairs(const study::MaskAnswer& answer) {
   const study::MaskQuestion& asked = answer.question;
@@ -20,30 +34,6 @@ double used_share(const study::MaskAnswer& answer, const study::BlockCount& coun
   return static_cast<double>(*answer.pairs) /
          (static_cast<double>(count.visited) * static_cast<double>(count.q_tile) *
           static_cast<double>(count.kv_tile));
-}
-
-Json count_json(const study::MaskAnswer& answer, const study::BlockCount& count) {
-  Json fields;
-  fields["q_tile"] = count.q_tile;
-  fields["kv_tile"] = count.kv_tile;
-  fields["q_tiles"] = count.q_tiles;
-  fields["kv_tiles"] = count.kv_tiles;
-  fields["visited_tiles"] = count.visited;
-  fields["full_tiles"] = count.full;
-  fields["partial_tiles"] = count.partial;
-  fields["visited_share"] = count.visited_share(answer.masks);
-  fields["used_share"] = answer.pairs && count.visited > 0 ? Json(used_share(answer, count)) : Json();
-  fields["row"] = {{"shortest", count.shortest_row},
-                   {"mean", count.mean_row},
-                   {"longest", count.longest_row},
-                   {"empty", count.empty_rows}};
-  add_time_fields(count.forward, fields);
-  if (count.backward) {
-    Json backward;
-    add_time_fields(count.backward, backward);
-    fields["backward"] = backward;
-  }
-  return fields;
 }
 
 std::string cell_ms(const std::optional<study::TimeAnswer>& answer) {
@@ -76,20 +66,57 @@ std::string blocks_table(const study::MaskAnswer& answer) {
 
 }  // namespace
 
-Json mask_result(const study::MaskAnswer& answer) {
-  Json fields = count_json(answer, answer.count);
-  fields["masks"] = answer.masks;
-  fields["pairs"] = answer.pairs ? wide_integer(*answer.pairs) : Json();
-  fields["pair_share"] = answer.pairs ? Json(share_of_pairs(answer)) : Json();
-  Json others = Json::array();
-  for (const study::BlockCount& other : answer.others) others.push_back(count_json(answer, other));
-  fields["others"] = others;
-  return fields;
+template <typename Members>
+void describe(Members& m, Of<MaskBlocks>) {
+  using B = study::BlockCount;
+  const auto of = [](auto member) { return path(&MaskBlocks::count, member); };
+  m.put("q_tile", of(&B::q_tile));
+  m.put("kv_tile", of(&B::kv_tile));
+  m.put("q_tiles", of(&B::q_tiles));
+  m.put("kv_tiles", of(&B::kv_tiles));
+  m.put("visited_tiles", of(&B::visited));
+  m.put("full_tiles", of(&B::full));
+  m.put("partial_tiles", of(&B::partial));
+  m.put(
+      "visited_share", [](const MaskBlocks& each) { return each.count->visited_share(each.answer->masks); },
+      "Share of all pairs of blocks that are visited, 0..1");
+  m.put(
+      "used_share",
+      [](const MaskBlocks& each) {
+        const bool known = each.answer->pairs && each.count->visited > 0;
+        return known ? std::optional(used_share(*each.answer, *each.count)) : std::nullopt;
+      },
+      "Share of the token pairs in visited blocks that attend, 0..1; null: blocks alone were given");
+  m.object("row", "KV blocks per Q block", [of](auto& row) {
+    row.put("shortest", of(&B::shortest_row), "The fewest");
+    row.put("mean", of(&B::mean_row), "The mean");
+    row.put("longest", of(&B::longest_row), "The most");
+    row.put("empty", of(&B::empty_rows), "Q blocks that attend to nothing");
+  });
+  m.include(of(&B::forward));
+  m.optional("backward", of(&B::backward), "Time of the backward pass");
 }
 
+template <typename Members>
+void describe(Members& m, Of<study::MaskAnswer>) {
+  using A = study::MaskAnswer;
+  m.include([](const A& answer) { return MaskBlocks{&answer, &answer.count}; });
+  m.put("masks", &A::masks, "Masks: 1, or one per head");
+  m.put("pairs", &A::pairs, "Token pairs that attend, over all masks; null: blocks alone were given");
+  m.put(
+      "pair_share",
+      [](const A& answer) { return answer.pairs ? std::optional(share_of_pairs(answer)) : std::nullopt; },
+      "Share of all token pairs that attend, 0..1; null: blocks alone were given");
+  m.put("others", &blocks_of_others, "The same for blocks of other sizes");
+}
+
+Json mask_result(const study::MaskAnswer& answer) { return json_of(answer); }
+
+Json mask_schema() { return schema_of<study::MaskAnswer>(); }
+
 Rows mask_rows(const study::MaskAnswer& answer) {
-  std::vector<Json> rows = {flattened(count_json(answer, answer.count))};
-  for (const study::BlockCount& other : answer.others) rows.push_back(flattened(count_json(answer, other)));
+  std::vector<Json> rows = {flattened(json_of(MaskBlocks{&answer, &answer.count}))};
+  for (const MaskBlocks& other : blocks_of_others(answer)) rows.push_back(flattened(json_of(other)));
   return {rows.front(), rows, {"q_tile", "kv_tile", "visited_tiles", "visited_share", "full_tiles", "partial_tiles", "used_share", "time_ms_total"}};
 }
 

@@ -8,22 +8,13 @@
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "scatter_members.hpp"
+
 namespace natten_sim::report {
 namespace {
 
 double ratio_or_zero(std::int64_t part, std::int64_t whole, bool known) {
   return known ? static_cast<double>(part) / static_cast<double>(whole) : 0.0;
-}
-
-Json order_fields(const study::MsdaPass& pass) {
-  const MsdaTraffic& traffic = pass.traffic;
-  return {{"order", to_string(pass.order)},
-          {"time_ns", pass.time.time_ns},
-          {"bound", to_string(pass.time.bound)},
-          {"l2_hit_rate", pass.l2_hit_rate},
-          {"l2_misses", traffic.l2_misses},
-          {"bytes", pass.bytes},
-          {"reads_per_miss", ratio_or_zero(traffic.query_reads, traffic.l2_misses, traffic.granules != 0)}};
 }
 
 std::string heading_text(const study::MsdaQuestion& question, QueryOrder order) {
@@ -97,14 +88,6 @@ std::string run_error_text(const std::optional<study::MsdaError>& error) {
                      error->held_out);
 }
 
-Json run_error_fields(const study::MsdaError& error) {
-  return {{"held_out", error.held_out},
-          {"unfitted_points", error.unfitted_points},
-          {"unfitted_worst_ratio", error.unfitted_worst_ratio},
-          {"unfitted_mean_ratio", error.unfitted_mean_ratio},
-          {"outside", error.outside}};
-}
-
 std::string orders_text(const std::vector<study::MsdaPass>& passes) {
   std::vector<std::vector<std::string>> rows = {
       {"order", "time", "of linear", "L2 misses", "L2 hit rate", "DRAM"}};
@@ -119,56 +102,128 @@ std::string orders_text(const std::vector<study::MsdaPass>& passes) {
 
 }  // namespace
 
-std::vector<Json> msda_order_rows(const study::MsdaAnswer& answer) {
-  std::vector<Json> rows;
-  for (const study::MsdaPass& pass : answer.passes) rows.push_back(order_fields(pass));
-  return rows;
+template <typename Members>
+void describe(Members& m, Of<study::MsdaPass>) {
+  using P = study::MsdaPass;
+  m.put("order", &P::order, "Order of the queries");
+  m.put("time_ns", path(&P::time, &MsdaTime::time_ns), "Predicted time");
+  m.put("bound", path(&P::time, &MsdaTime::bound), "What takes most of the time");
+  m.put("l2_hit_rate", &P::l2_hit_rate, "Share of reads that hit the L2, 0..1");
+  m.put("l2_misses", path(&P::traffic, &MsdaTraffic::l2_misses), "Reads that miss the L2");
+  m.put("bytes", &P::bytes, "To and from DRAM");
+  m.put(
+      "reads_per_miss",
+      [](const P& pass) {
+        return ratio_or_zero(pass.traffic.query_reads, pass.traffic.l2_misses, pass.traffic.granules != 0);
+      },
+      "Reads over misses; 0: misses were not counted");
 }
 
-Json msda_fields(const study::MsdaAnswer& answer) {
-  const study::MsdaPass& pass = answer.passes.front();
-  Json result;
-  if (pass.updates) {
-    result = scatter_cost_fields(*pass.updates, answer.profile);
-    Json bound = result["bound"];  // a new member may move the others
-    result["contention_bound"] = std::move(bound);
-  }
-  const MsdaTime& time = pass.time;
-  const MsdaTraffic& traffic = pass.traffic;
-  result["time_ns"] = time.time_ns;
-  result["bound"] = to_string(time.bound);
-  result["max_multiplicity"] = traffic.collisions.max_multiplicity;
-  result["bandwidth_utilization"] = time.achieved_bytes_per_ns / answer.profile.dram_bytes_per_ns;
-  result["reads"] = traffic.reads;
-  result["samples"] = traffic.samples;
-  if (pass.unique_sectors) result["unique_sectors"] = *pass.unique_sectors;
-  result["bytes"] = pass.bytes;
-  result["flops"] = pass.flops;
-  result["arithmetic_intensity"] = static_cast<double>(pass.flops) / static_cast<double>(pass.bytes);
-  result["occupancy"] = answer.kernel.occupancy;
-  result["l2_hit_rate"] = pass.l2_hit_rate;
-  result["peak_bytes"] = answer.peak_bytes;
-  result["latency_ns"] = time.latency_ns;
-  result["reuse"] = ratio_or_zero(traffic.reads, traffic.rows, traffic.rows != 0);
-  result["achieved_bytes_per_s"] = time.achieved_bytes_per_ns * 1e9;
-  result["little_bytes_per_s"] = time.bandwidth_limit_bytes_per_ns * 1e9;
-  result["times_ns"] = {{"l2", time.l2_ns},
-                        {"memory_parallelism", time.parallelism_ns},
-                        {"dram", time.dram_ns},
-                        {"atomics", time.atomics_ns}};
-  result["rows"] = traffic.rows;
-  result["l2_misses"] = traffic.l2_misses;
-  result["own_kernel"] = answer.own_kernel;
-  if (answer.own_kernel) {
-    result["times_ns"]["launch"] = time.launch_ns;
-    result["times_ns"]["chain"] = time.chain_ns;
-    result["times_ns"]["issue"] = time.issue_ns;
-    if (answer.error) result["calibration"] = run_error_fields(*answer.error);
-  }
-  result["borrowed_from"] = answer.kernel.borrowed_from;
-  if (answer.passes.size() > 1) result["orders"] = msda_order_rows(answer);
-  return result;
+template <typename Members>
+void describe(Members& m, Of<study::MsdaError>) {
+  using E = study::MsdaError;
+  m.put("held_out", &E::held_out, "What the runs that judge it have of their own");
+  m.put("unfitted_points", &E::unfitted_points, "Runs that were not fitted");
+  m.put("unfitted_worst_ratio", &E::unfitted_worst_ratio, "Worst of how far off those are, as a factor");
+  m.put("unfitted_mean_ratio", &E::unfitted_mean_ratio, "Mean of how far off those are, as a factor");
+  m.put("outside", &E::outside, "Members of the question beyond those runs");
 }
+
+template <typename Members>
+void put_times(Members& m) {
+  using A = study::MsdaAnswer;
+  const auto time = [](auto member) {
+    return [member](const A& answer) { return answer.passes.front().time.*member; };
+  };
+  m.object("times_ns", "Times of which the largest decides; of this project's kernel parts of the time",
+           [time](auto& times) {
+             times.put("l2", time(&MsdaTime::l2_ns), "Reads from the L2");
+             times.put("memory_parallelism", time(&MsdaTime::parallelism_ns), "Latency over bytes in flight");
+             times.put("dram", time(&MsdaTime::dram_ns), "Bytes to and from DRAM");
+             times.put("atomics", time(&MsdaTime::atomics_ns), "Updates of the gradient");
+             times.when(&A::own_kernel, [time](auto& own) {
+               own.put("launch", time(&MsdaTime::launch_ns), "The launch");
+               own.put("chain", time(&MsdaTime::chain_ns), "Instructions that wait for each other");
+               own.put("issue", time(&MsdaTime::issue_ns), "Instructions that the SMs issue");
+             });
+           });
+}
+
+template <typename Members>
+void describe(Members& m, Of<study::MsdaAnswer>) {
+  using A = study::MsdaAnswer;
+  const auto pass = [](auto... members) {
+    return path([](const A& answer) -> const study::MsdaPass& { return answer.passes.front(); }, members...);
+  };
+  const auto time = [pass](auto member) { return pass(&study::MsdaPass::time, member); };
+  const auto traffic = [pass](auto... members) { return pass(&study::MsdaPass::traffic, members...); };
+  const auto updates = [](const A& answer) {
+    const std::optional<study::ScatterCost>& cost = answer.passes.front().updates;
+    return cost ? std::optional(ScatterCostTold{&*cost, &answer.profile}) : std::nullopt;
+  };
+  m.put("time_ns", time(&MsdaTime::time_ns), "Predicted time");
+  m.put("bound", time(&MsdaTime::bound), "What takes most of the time");
+  m.include(updates, [](auto& cost) { put_updates(cost); });
+  m.put("max_multiplicity", traffic(&MsdaTraffic::collisions, &CollisionCount::max_multiplicity),
+        "Reads or updates of the hottest row");
+  m.include(updates, [](auto& cost) { put_atomics(cost); });
+  m.put(
+      "bandwidth_utilization",
+      [](const A& answer) {
+        return answer.passes.front().time.achieved_bytes_per_ns / answer.profile.dram_bytes_per_ns;
+      },
+      "Share of the DRAM's bandwidth, 0..1");
+  m.include(updates, [](auto& cost) {
+    put_cost_details(cost);
+    cost.put("contention_bound", of_prediction(&ContentionPrediction::bound),
+             "What takes most of the updates' time");
+  });
+  m.put("reads", traffic(&MsdaTraffic::reads), "Rows that corners of samples read");
+  m.put("samples", traffic(&MsdaTraffic::samples), "Samples");
+  m.optional("unique_sectors", pass(&study::MsdaPass::unique_sectors),
+             "Distinct 32-byte sectors of the value tensor that are read");
+  m.put("bytes", pass(&study::MsdaPass::bytes), "To and from DRAM");
+  m.put("flops", pass(&study::MsdaPass::flops), "Floating-point operations");
+  m.put("arithmetic_intensity", pass([](const study::MsdaPass& each) {
+          return static_cast<double>(each.flops) / static_cast<double>(each.bytes);
+        }),
+        "Floating-point operations per byte of DRAM traffic");
+  m.put("occupancy", path(&A::kernel, &MsdaKernel::occupancy),
+        "Share of the warps that an SM can hold, 0..1");
+  m.put("l2_hit_rate", pass(&study::MsdaPass::l2_hit_rate), "Share of reads that hit the L2, 0..1");
+  m.put("peak_bytes", &A::peak_bytes, "Peak memory");
+  m.put("latency_ns", time(&MsdaTime::latency_ns),
+        "Time in eager mode, launches of other operators included");
+  m.put("reuse",
+        traffic([](const MsdaTraffic& each) { return ratio_or_zero(each.reads, each.rows, each.rows != 0); }),
+        "Reads per row");
+  m.put(
+      "achieved_bytes_per_s",
+      [](const A& answer) { return answer.passes.front().time.achieved_bytes_per_ns * 1e9; },
+      "Bytes to and from DRAM over the time");
+  m.put(
+      "little_bytes_per_s",
+      [](const A& answer) { return answer.passes.front().time.bandwidth_limit_bytes_per_ns * 1e9; },
+      "Bandwidth that the bytes in flight allow");
+  put_times(m);
+  m.put("rows", traffic(&MsdaTraffic::rows), "Distinct rows that are read");
+  m.put("l2_misses", traffic(&MsdaTraffic::l2_misses), "Reads that miss the L2");
+  m.put("own_kernel", &A::own_kernel,
+        "Whether this project's kernel was answered for, not the published one in Triton");
+  m.optional(
+      "calibration", [](const A& answer) { return answer.own_kernel ? answer.error : std::nullopt; },
+      "Error of the kernel's times");
+  m.put("borrowed_from", path(&A::kernel, &MsdaKernel::borrowed_from),
+        "Device whose kernel constants are used; empty: its own");
+  m.when([](const A& answer) { return answer.passes.size() > 1; },
+         [](auto& several) { several.put("orders", &A::passes, "Each order of the queries"); });
+}
+
+std::vector<Json> msda_order_rows(const study::MsdaAnswer& answer) { return rows_of(answer.passes); }
+
+Json msda_fields(const study::MsdaAnswer& answer) { return json_of(answer); }
+
+Json msda_schema() { return schema_of<study::MsdaAnswer>(); }
 
 std::string msda_text(const study::MsdaAnswer& answer) {
   const study::MsdaPass& pass = answer.passes.front();

@@ -1,69 +1,31 @@
-#include <natten_sim/report/plan_report.hpp>
-
 #include <fmt/format.h>
 
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/report/count_report.hpp>
+#include <natten_sim/report/described.hpp>
+#include <natten_sim/report/plan_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
 namespace natten_sim::report {
 namespace {
 
-void add_bounded(const std::string& name, const std::string& unit, const std::optional<Bounded>& value, Json& fields) {
-  fields[name + unit] = value ? Json(value->value) : Json();
-  fields[name + "_low" + unit] = value ? Json(value->low) : Json();
-  fields[name + "_high" + unit] = value ? Json(value->high) : Json();
+/// Names of a value with its bounds, and what it is.
+struct BoundedNames {
+  const char* value;
+  const char* low;
+  const char* high;
+  const char* meaning;
+};
+
+template <typename Members, typename Get>
+void put_bounded(Members& m, const BoundedNames& names, const Get& get) {
+  m.put(names.value, path(get, &Bounded::value), names.meaning);
+  m.put(names.low, path(get, &Bounded::low), "Lower bound of it");
+  m.put(names.high, path(get, &Bounded::high), "Upper bound of it");
 }
 
-Json memory_json(const study::PlanMemory& memory) {
-  return {{"tensors_bytes", memory.tensors},
-          {"copies_bytes", memory.copies},
-          {"received_bytes", memory.received},
-          {"weights_bytes", nullable(memory.weights)},
-          {"gradients_bytes", nullable(memory.gradients)},
-          {"optimizer_bytes", nullable(memory.optimizer)},
-          {"total_bytes", memory.total()}};
-}
-
-Json case_json(const study::PlanCase& plan) {
-  Json fields;
-  const NeighborhoodMask& mask = plan.attention.forward.problem.mask;
-  fields["layout"] = to_json(input_of(mask));
-  fields["heads"] = *plan.attention.question.setting.heads;
-  fields["kernel"] = plan.attention.question.kernel.value_or("").name;
-  add_bounded("attention", "_ms", plan.attention_ms, fields);
-  fields["communication_bytes"] = plan.communication_bytes;
-  add_bounded("communication", "_ms", plan.communication_ms, fields);
-  add_bounded("rest", "_ms", plan.rest_ms, fields);
-  add_bounded("step", "_ms", plan.step_ms, fields);
-  add_bounded("run", "_s", plan.seconds, fields);
-  add_bounded("cost", "_dollars", plan.dollars, fields);
-  fields["memory"] = memory_json(plan.memory);
-  return fields;
-}
-
-Json slabs_json(const study::PlanAnswer& answer) {
-  if (answer.slabs.empty()) return {};
-  Json slabs = Json::array();
-  for (const AxisSlab& slab : answer.slabs)
-    slabs.push_back({{"tokens", {slab.own.begin, slab.own.end}},
-                     {"attended", {slab.attended.begin, slab.attended.end}},
-                     {"computed", {slab.computed.begin, slab.computed.end}}});
-  return {{"axis", answer.split_axis}, {"slabs", slabs}};
-}
-
-Json tiles_json(const study::CountAnswer& count) {
-  Json tiles = {{"q_tile", to_json(count.forward.problem.tiles.q_tile)},
-                {"kv_tile", to_json(count.forward.problem.tiles.kv_tile)},
-                {"backward_q_tile", Json()},
-                {"backward_kv_tile", Json()}};
-  if (count.backward) {
-    tiles["backward_q_tile"] = to_json(count.backward->problem.tiles.q_tile);
-    tiles["backward_kv_tile"] = to_json(count.backward->problem.tiles.kv_tile);
-  }
-  return tiles;
-}
+std::array<std::int64_t, 2> ends_of(const TokenRange& range) { return {range.begin, range.end}; }
 
 /// `2.50 ms (2.25 .. 2.75)`, `80.1 s (70 .. 90)`.
 std::string time_range(const Bounded& ms) {
@@ -171,28 +133,108 @@ std::string notes_text(const study::PlanAnswer& answer) {
 
 }  // namespace
 
-Json plan_result(const study::PlanAnswer& answer) {
-  Json fields;
-  fields["speedup"] = answer.speedup;
-  fields["window"] = to_json(answer.question.window);
-  fields["stride"] = to_json(answer.question.stride);
-  fields["tiles"] = tiles_json(answer.sparse.attention);
-  fields["steps"] = answer.steps;
-  fields["dense_steps"] = answer.dense_steps;
-  fields["rest"] = to_string(answer.rest);
-  fields["rest_flops"] = nullable(answer.rest_flops);
-  fields["link_bytes_per_s"] = answer.link ? Json(answer.link->bytes_per_s) : Json();
-  fields["split"] = slabs_json(answer);
-  fields["dense"] = case_json(answer.dense);
-  fields["sparse"] = case_json(answer.sparse);
-  return fields;
+template <typename Members>
+void describe(Members& m, Of<study::PlanMemory>) {
+  using M = study::PlanMemory;
+  m.put("tensors_bytes", &M::tensors, "Q, K, V and O of one layer, in training of all");
+  m.put("copies_bytes", &M::copies, "Copies of them in tiles, of one layer");
+  m.put("received_bytes", &M::received, "K and V of other GPUs, of one layer");
+  m.put("weights_bytes", &M::weights, "The model's parameters; null: their number is not known");
+  m.put("gradients_bytes", &M::gradients, "Gradients of the parameters; null outside training");
+  m.put("optimizer_bytes", &M::optimizer, "State of the optimizer; null outside training");
+  m.put("total_bytes", &M::total, "All of these");
 }
+
+template <typename Members>
+void describe(Members& m, Of<study::PlanCase>) {
+  using C = study::PlanCase;
+  m.put(
+      "layout", [](const C& c) { return input_of(c.attention.forward.problem.mask); },
+      "Tokens per axis on the busiest GPU");
+  m.put(
+      "heads", [](const C& c) { return *c.attention.question.setting.heads; }, "Heads on the busiest GPU");
+  m.put("kernel", [](const C& c) { return c.attention.question.kernel.value_or("").name; });
+  put_bounded(m,
+              {"attention_ms", "attention_low_ms", "attention_high_ms",
+               "Attention of a layer, all passes that are asked for"},
+              &C::attention_ms);
+  m.put("communication_bytes", &C::communication_bytes, "What the busiest GPU receives in a layer");
+  put_bounded(
+      m, {"communication_ms", "communication_low_ms", "communication_high_ms", "Communication of a layer"},
+      &C::communication_ms);
+  put_bounded(m, {"rest_ms", "rest_low_ms", "rest_high_ms", "All but attention, a pass; null: not known"},
+              &C::rest_ms);
+  put_bounded(m, {"step_ms", "step_low_ms", "step_high_ms", "A step, all layers and passes"}, &C::step_ms);
+  put_bounded(m, {"run_s", "run_low_s", "run_high_s", "All steps and samples"}, &C::seconds);
+  put_bounded(
+      m,
+      {"cost_dollars", "cost_low_dollars", "cost_high_dollars", "Price of the run; null: no price was given"},
+      &C::dollars);
+  m.put("memory", &C::memory, "Bytes on the busiest GPU");
+}
+
+template <typename Members>
+void describe(Members& m, Of<AxisSlab>) {
+  m.put(
+      "tokens", [](const AxisSlab& slab) { return ends_of(slab.own); },
+      "First token of the GPU's own, and the one after its last");
+  m.put(
+      "attended", [](const AxisSlab& slab) { return ends_of(slab.attended); }, "The tokens that it needs");
+  m.put(
+      "computed", [](const AxisSlab& slab) { return ends_of(slab.computed); },
+      "The tokens that it computes with");
+}
+
+template <typename Members>
+void describe(Members& m, Of<study::PlanAnswer>) {
+  using A = study::PlanAnswer;
+  m.put("speedup", &A::speedup, "Time of the dense run over that of the sparse one");
+  m.put("window", path(&A::question, &study::PlanQuestion::window));
+  m.put("stride", path(&A::question, &study::PlanQuestion::stride));
+  m.put("tiles", path(&A::sparse, &study::PlanCase::attention), "Tiles of the sparse plan", [](auto& tiles) {
+    using C = study::CountAnswer;
+    const auto of = [](auto member) {
+      return path(&C::forward, &study::CountedTiles::problem, &TilingProblem::tiles, member);
+    };
+    const auto of_backward = [](auto member) {
+      return [member](const C& count) {
+        return count.backward ? &(count.backward->problem.tiles.*member) : nullptr;
+      };
+    };
+    tiles.put("q_tile", of(&TilePair::q_tile));
+    tiles.put("kv_tile", of(&TilePair::kv_tile));
+    tiles.put("backward_q_tile", of_backward(&TilePair::q_tile),
+              "Q tile of the backward pass; null without one");
+    tiles.put("backward_kv_tile", of_backward(&TilePair::kv_tile),
+              "KV tile of the backward pass; null without one");
+  });
+  m.put("steps", &A::steps, "Steps of a run");
+  m.put("dense_steps", &A::dense_steps, "Steps that stay dense in the sparse plan");
+  m.put("rest", &A::rest, "What the time outside attention is known by");
+  m.put("rest_flops", &A::rest_flops,
+        "FLOPs outside attention, a pass; null: taken by the share, or not known");
+  m.put("link_bytes_per_s", path(&A::link, &Link::bytes_per_s),
+        "Rate of the links between GPUs in each direction; null with one GPU");
+  m.put(
+      "split", [](const A& answer) { return answer.slabs.empty() ? nullptr : &answer; },
+      "How an axis is split among the GPUs; null: heads are split, or one GPU",
+      [](auto& split) {
+        split.put("axis", &A::split_axis, "The axis that is split, from 0");
+        split.put("slabs", &A::slabs, "Tokens of each GPU on that axis");
+      });
+  m.put("dense", &A::dense, "The model with dense attention");
+  m.put("sparse", &A::sparse, "The model with the window");
+}
+
+Json plan_result(const study::PlanAnswer& answer) { return json_of(answer); }
+
+Json plan_schema() { return schema_of<study::PlanAnswer>(); }
 
 Rows plan_rows(const study::PlanAnswer& answer) {
   std::vector<Json> rows;
   for (const auto& [name, plan] : {std::pair{"dense", &answer.dense}, {"sparse", &answer.sparse}}) {
     Json row = {{"attention", name}, {"device", *answer.question.setting.device}, {"gpus", answer.question.gpus}};
-    row.update(flattened(case_json(*plan)));
+    row.update(flattened(json_of(*plan)));
     rows.push_back(row);
   }
   return {rows.front(), rows, {"attention", "attention_ms", "communication_ms", "rest_ms", "step_ms", "run_s", "cost_dollars", "memory_total_bytes"}};

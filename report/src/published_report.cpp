@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/published_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/validate/compare/score.hpp>
@@ -11,6 +12,10 @@ namespace {
 
 using validate::PublishedRow;
 using validate::Verdict;
+
+struct PublishedTold {
+  const std::vector<PublishedRow>* rows;
+};
 
 /// A known miss here is a deviation between two publications, not between model and machine.
 const char* published_verdict(const PublishedRow& row) {
@@ -30,37 +35,6 @@ std::string deviation_cell(const PublishedRow& row) {
   }
   const bool numeric = row.tolerance > 0 || row.deviation != 0;
   return numeric ? fmt::format("{:+.4f}", row.deviation) : "0";
-}
-
-/// The same keys for every row: a line of a tidy table. What is unknown is null.
-Json published_row(const PublishedRow& row) {
-  const auto& measured = row.measured;
-  const bool numbers = row.published_value && row.ours_value;
-  const bool bounded = numbers && row.verdict != Verdict::kNoTolerance;
-  return {{"work", row.work},
-          {"figure", row.figure},
-          {"item", row.item},
-          {"series", row.place.series},
-          {"axis", row.place.axis},
-          {"axis_value", nullable(row.place.at)},
-          {"unit", row.place.unit},
-          {"published", nullable(row.published_value)},
-          {"ours", nullable(row.ours_value)},
-          {"measured", measured ? Json(measured->value) : Json()},
-          {"measured_on", measured ? measured->device : ""},
-          {"recording", measured ? measured->recording : ""},
-          {"deviation_relative", nullable(deviation_relative(row))},
-          {"deviation", numbers ? Json(*row.ours_value - *row.published_value) : Json()},
-          {"tolerance", bounded ? Json(row.tolerance) : Json()},
-          {"tolerance_of", !bounded       ? Json()
-                           : row.relative ? Json("deviation_relative")
-                                          : Json("deviation")},
-          {"verdict", published_verdict(row)},
-          {"fitted", nullable(row.fitted)},
-          {"published_text", row.published},
-          {"ours_text", row.ours},
-          {"source", row.source},
-          {"note", row.note}};
 }
 
 /// The score of rows that are judged together; without an answer, a row is infinitely far off.
@@ -131,17 +105,73 @@ std::string published_summary(const std::vector<PublishedRow>& rows) {
   return text + scored_summary(rows);
 }
 
-std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) {
-  std::vector<Json> result;
-  for (const PublishedRow& row : rows) result.push_back(published_row(row));
-  return result;
+/// The same keys for every row: a line of a tidy table. What is unknown is null.
+template <typename Members>
+void describe(Members& m, Of<PublishedRow>) {
+  using R = PublishedRow;
+  using M = std::remove_cvref_t<decltype(*R::measured)>;
+  using P = decltype(R::place);
+  const auto place = [](auto member) { return path(&R::place, member); };
+  const auto text_of_measured = [](auto member) {
+    return [member](const R& row) { return row.measured ? (*row.measured).*member : std::string(); };
+  };
+  const auto has_numbers = [](const R& row) { return row.published_value && row.ours_value; };
+  const auto is_bounded = [=](const R& row) {
+    return has_numbers(row) && row.verdict != Verdict::kNoTolerance;
+  };
+  m.put("work", &R::work, "Publication");
+  m.put("figure", &R::figure, "Figure or table");
+  m.put("item", &R::item, "The number in it, in words");
+  m.put("series", place(&P::series), "Series of the figure");
+  m.put("axis", place(&P::axis), "Quantity of its axis");
+  m.put("axis_value", place(&P::at), "Place on that axis; null: none");
+  m.put("unit", place(&P::unit), "Unit of the numbers");
+  m.put("published", &R::published_value, "The published number; null: it is a text");
+  m.put("ours", &R::ours_value, "Our number; null: not answered, or a text");
+  m.put("measured", path(&R::measured, &M::value), "What we measured; null: nothing");
+  m.put("measured_on", text_of_measured(&M::device), "GPU of that measurement; empty: none");
+  m.put("recording", text_of_measured(&M::recording), "Recording of that measurement; empty: none");
+  m.put(
+      "deviation_relative", [](const R& row) { return deviation_relative(row); },
+      "Ours over published, less 1; null: not two numbers");
+  m.put(
+      "deviation",
+      [=](const R& row) {
+        return has_numbers(row) ? std::optional(*row.ours_value - *row.published_value) : std::nullopt;
+      },
+      "Ours less published; null: not two numbers");
+  m.put(
+      "tolerance",
+      [=](const R& row) { return is_bounded(row) ? std::optional(row.tolerance) : std::nullopt; },
+      "Largest deviation that agrees; null: not judged");
+  m.put(
+      "tolerance_of",
+      [=](const R& row) {
+        return is_bounded(row) ? std::optional<std::string>(row.relative ? "deviation_relative" : "deviation")
+                               : std::nullopt;
+      },
+      "Which deviation that is; null: not judged");
+  m.put("verdict", &published_verdict, "Whether the numbers agree");
+  m.put("fitted", &R::fitted, "Whether a constant behind ours was fitted to it; null: not told");
+  m.put("published_text", &R::published, "The published number as text");
+  m.put("ours_text", &R::ours, "Our number as text");
+  m.put("source", &R::source);
+  m.put("note", &R::note, "What explains a deviation; empty: nothing");
 }
 
-Json published_fields(const std::vector<PublishedRow>& rows) {
-  return {{"rows", published_rows(rows)},
-          {"out_of_tolerance", count_outside(rows)},
-          {"by_construction", count_by_construction(rows)}};
+template <typename Members>
+void describe(Members& m, Of<PublishedTold>) {
+  m.put("rows", path(&PublishedTold::rows), "A row per published number");
+  m.put("out_of_tolerance", path(&PublishedTold::rows, &count_outside), "Rows that are new misses");
+  m.put("by_construction", path(&PublishedTold::rows, &count_by_construction),
+        "Rows that agree because ours is a constant there");
 }
+
+std::vector<Json> published_rows(const std::vector<PublishedRow>& rows) { return rows_of(rows); }
+
+Json published_fields(const std::vector<PublishedRow>& rows) { return json_of(PublishedTold{&rows}); }
+
+Json published_schema() { return schema_of<PublishedTold>(); }
 
 std::vector<std::vector<std::string>> published_cells(const std::vector<PublishedRow>& rows) {
   std::vector<std::vector<std::string>> cells = {

@@ -1,6 +1,10 @@
+#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <natten_sim/report/csv.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/reuse_report.hpp>
 
 #include "reuse_numbers.hpp"
@@ -14,48 +18,45 @@ using study::ReuseComparison;
 using study::ReuseQuestion;
 using study::ReuseResult;
 
-Json histogram_json(const std::vector<ReuseProfile::Point>& histogram) {
-  Json buckets = Json::array();
-  for (const ReuseProfile::Point& bucket : histogram)
-    buckets.push_back({{"upto_bytes", bucket.bytes}, {"count", bucket.count}});
-  return buckets;
+/// A result of an answer, and what it is compared with.
+struct ReuseTold {
+  const ReuseQuestion* question;
+  const ReuseComparison* comparison;
+
+  [[nodiscard]] const ReuseResult& first() const { return comparison->first; }
+};
+
+/// The other order of a comparison.
+struct ReuseOther {
+  const ReuseQuestion* question;
+  const ReuseComparison* comparison;
+
+  [[nodiscard]] const ReuseResult& second() const { return *comparison->second; }
+};
+
+std::optional<ReuseOther> other_of(const ReuseTold& told) {
+  return told.comparison->second ? std::optional(ReuseOther{told.question, told.comparison}) : std::nullopt;
 }
 
-Json result_fields(const ReuseQuestion& question, const ReuseResult& result) {
-  Json fields;
-  fields["sectors"] = {{"q", nullable(result.sectors.q)},
-                       {"k", nullable(result.sectors.k)},
-                       {"v", nullable(result.sectors.v)},
-                       {"o", nullable(result.sectors.o)},
-                       {"total", result.sectors.total}};
-  fields["cold_sectors"] = result.cold_sectors;
-  fields["miss_sectors"] = nullable(result.miss_sectors);
-  fields["hit_rate"] = nullable(result.hit_rate);
-  fields["dram_read_bytes"] = nullable(result.dram_read_bytes);
-  fields["dram_write_bytes"] = nullable(result.dram_write_bytes);
-  fields["effective_capacity_bytes"] = nullable(question.capacity_bytes);
-  fields["first_noncompulsory_seqlen"] = nullable(result.first_noncompulsory_seqlen);
-  fields["stack_distance"] = {{"mean_bytes", nullable(result.mean_distance_bytes)},
-                              {"histogram", histogram_json(result.histogram)}};
-  fields["order"] = walked_order(result);
-  if (result.time_ns) fields["time_ns"] = *result.time_ns;
-  if (result.miss_ratio_standard_error)
-    fields["miss_ratio_standard_error"] = *result.miss_ratio_standard_error;
-  return fields;
+/// By how much less of a quantity the second result has.
+template <typename Quantity>
+auto reduction_of(Quantity quantity) {
+  return [=](const ReuseOther& told) {
+    return reduction(std::invoke(quantity, told.comparison->first), std::invoke(quantity, told.second()));
+  };
 }
 
-Json comparison_fields(const ReuseQuestion& question, const ReuseComparison& comparison) {
-  const ReuseResult& first = comparison.first;
-  Json fields = result_fields(question, first);
-  if (!comparison.second) return fields;
-  const ReuseResult& second = *comparison.second;
-  Json compare = result_fields(question, second);
-  compare["reduction"] = {
-      {"miss_sectors", nullable(reduction(first.miss_sectors, second.miss_sectors))},
-      {"noncompulsory_miss_sectors", nullable(reduction(noncompulsory(first), noncompulsory(second)))},
-      {"dram_read_bytes", nullable(reduction(first.dram_read_bytes, second.dram_read_bytes))}};
-  fields["compare"] = compare;
-  return fields;
+/// All lengths of an answer.
+struct AllReuse {
+  bool sweep;
+  std::vector<ReuseTold> lengths;
+};
+
+AllReuse told_by(const ReuseAnswer& answer) {
+  AllReuse all{sweep_of(answer) != nullptr, {}};
+  for (const ReuseComparison& comparison : answer.results)
+    all.lengths.push_back({&answer.question, &comparison});
+  return all;
 }
 
 std::string points_csv(const ReuseAnswer& answer, const char* bytes, const char* count,
@@ -73,16 +74,72 @@ std::string points_csv(const ReuseAnswer& answer, const char* bytes, const char*
 
 }  // namespace
 
-Json reuse_result(const ReuseAnswer& answer) {
-  if (sweep_of(answer) == nullptr) return comparison_fields(answer.question, answer.results.front());
-  Json rows = Json::array();
-  for (const ReuseComparison& comparison : answer.results) {
-    Json row = {{"seqlen", nullable(comparison.seqlen)}};
-    row.update(comparison_fields(answer.question, comparison));
-    rows.push_back(row);
-  }
-  return {{"sweep", rows}};
+/// Members of one result. `of`: a member of it, in the value that is described.
+template <typename Members, typename OfResult>
+void put_reuse(Members& m, const OfResult& of) {
+  using R = ReuseResult;
+  using T = typename Members::Value;
+  m.object("sectors", "32-byte sectors that are loaded from the L2", [=](auto& sectors) {
+    using S = decltype(R::sectors);
+    sectors.put("q", of(&R::sectors, &S::q), "Of Q; null: not told apart");
+    sectors.put("k", of(&R::sectors, &S::k), "Of K; null: not told apart");
+    sectors.put("v", of(&R::sectors, &S::v), "Of V; null: not told apart");
+    sectors.put("o", of(&R::sectors, &S::o), "Of O; null: not told apart");
+    sectors.put("total", of(&R::sectors, &S::total), "Of all");
+  });
+  m.put("cold_sectors", of(&R::cold_sectors), "Sectors that are touched for the first time");
+  m.put("miss_sectors", of(&R::miss_sectors), "Sectors that miss the L2; null: no cache is named");
+  m.put("hit_rate", of(&R::hit_rate), "Share of loaded sectors that hit, 0..1; null: no cache is named");
+  m.put("dram_read_bytes", of(&R::dram_read_bytes), "Read from DRAM; null: no cache is named");
+  m.put("dram_write_bytes", of(&R::dram_write_bytes), "Written to DRAM; null: not told");
+  m.put("effective_capacity_bytes", path(&T::question, &ReuseQuestion::capacity_bytes),
+        "Capacity that the cache is taken to have; null: no cache is named");
+  m.put("first_noncompulsory_seqlen", of(&R::first_noncompulsory_seqlen),
+        "Shortest length with misses beyond the first touch; null: not told");
+  m.object("stack_distance", "Bytes touched between two uses of a sector", [=](auto& distance) {
+    distance.put("mean_bytes", of(&R::mean_distance_bytes), "Mean over all uses; null: not asked");
+    distance.put("histogram", of(&R::histogram), "Uses by distance", [](auto& bucket) {
+      bucket.put("upto_bytes", &ReuseProfile::Point::bytes, "Largest distance of the bucket");
+      bucket.put("count", &ReuseProfile::Point::count, "Uses in it");
+    });
+  });
+  m.put("order", of(&walked_order), "Order that was walked; trace: that of a file");
+  m.optional("time_ns", of(&R::time_ns), "Simulated time");
+  m.optional("miss_ratio_standard_error", of(&R::miss_ratio_standard_error),
+             "Standard error of the miss ratio, of a sample");
 }
+
+template <typename Members>
+void describe(Members& m, Of<ReuseTold>) {
+  put_reuse(m, [](auto... members) { return path(&ReuseTold::first, members...); });
+  m.optional("compare", other_of, "The same for the other order");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ReuseOther>) {
+  put_reuse(m, [](auto... members) { return path(&ReuseOther::second, members...); });
+  m.object("reduction", "Share by which the other order has less", [](auto& less) {
+    less.put("miss_sectors", reduction_of(&ReuseResult::miss_sectors), "Of misses; null: there are none");
+    less.put("noncompulsory_miss_sectors", reduction_of(&noncompulsory),
+             "Of misses beyond the first touch; null: there are none");
+    less.put("dram_read_bytes", reduction_of(&ReuseResult::dram_read_bytes), "Of reads from DRAM");
+  });
+}
+
+template <typename Members>
+void describe(Members& m, Of<AllReuse>) {
+  m.include([](const AllReuse& all) { return all.sweep ? nullptr : &all.lengths.front(); });
+  m.when(&AllReuse::sweep, [](auto& sweep) {
+    sweep.put("sweep", &AllReuse::lengths, "The answer for each length", [](auto& length) {
+      length.put("seqlen", path(&ReuseTold::comparison, &ReuseComparison::seqlen), "Tokens of the sequence");
+      length.include([](const ReuseTold& told) { return told; });
+    });
+  });
+}
+
+Json reuse_result(const ReuseAnswer& answer) { return json_of(told_by(answer)); }
+
+Json reuse_schema() { return schema_of<AllReuse>(); }
 
 Rows reuse_rows(const ReuseAnswer& answer, const Json& input) {
   const bool sweep = sweep_of(answer) != nullptr;
@@ -90,7 +147,7 @@ Rows reuse_rows(const ReuseAnswer& answer, const Json& input) {
   for (const ReuseComparison& comparison : answer.results) {
     Json row = input;
     if (sweep) row["seqlen"] = nullable(comparison.seqlen);
-    Json fields = comparison_fields(answer.question, comparison);
+    Json fields = json_of(ReuseTold{&answer.question, &comparison});
     fields["stack_distance"].erase("histogram");  // has a table of its own
     if (fields.contains("compare")) fields["compare"]["stack_distance"].erase("histogram");
     for (const char* same : {"order", "compare"}) {

@@ -6,29 +6,10 @@
 #include <natten_sim/report/scatter_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "scatter_members.hpp"
+
 namespace natten_sim::report {
 namespace {
-
-std::string instruction_name(const study::ScatterCost& cost) { return cost.instruction.value_or("forced"); }
-
-/// Null where nothing was held out.
-Json interval_fields(const std::optional<TimeInterval>& interval) {
-  if (!interval) return nullptr;
-  return {{"low", interval->least_ns}, {"high", interval->most_ns}};
-}
-
-Json calibration_fields(const CalibrationError& error) {
-  Json fields = {{"fitted_points", error.fitted_points},
-                 {"unfitted_points", error.unfitted_points},
-                 {"unfitted_worst_ratio", nullable(error.unfitted_worst_ratio)},
-                 {"unfitted_mean_ratio", nullable(error.unfitted_mean_ratio)}};
-  if (!error.kind) return fields;
-  fields["kind"] = to_string(*error.kind);
-  fields["outside"] = Json::array();
-  for (const std::string& name : error.outside) fields["outside"].push_back(name);
-  fields["interval_ns"] = interval_fields(error.interval);
-  return fields;
-}
 
 /// "within 2.01x (222 points that were not fitted, 1.22x on average)", or what lies outside.
 std::string error_text(const CalibrationError& error) {
@@ -102,108 +83,94 @@ const char* asked_of(RemedyEffort effort) {
 
 }  // namespace
 
-std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies) {
-  std::vector<Json> rows;
-  for (const Remedy& remedy : remedies) {
-    Json row = {{"name", remedy.name},
-                {"time_ns", remedy.time_ns},
-                {"extra_bytes", remedy.extra_bytes},
-                {"bound", to_string(remedy.bound)},
-                {"effort", to_string(remedy.effort)},
-                {"construct", remedy.construct ? Json(*remedy.construct) : Json()},
-                {"low_ns", nullptr},
-                {"high_ns", nullptr},
-                {"judged_runs", 0},
-                {"median_ratio", nullptr},
-                {"worst_ratio", nullptr}};
-    if (remedy.interval) {
-      row["low_ns"] = remedy.interval->least_ns;
-      row["high_ns"] = remedy.interval->most_ns;
-    }
-    if (remedy.blind) {
-      row["judged_runs"] = remedy.blind->points;
-      row["median_ratio"] = remedy.blind->median_ratio;
-      row["worst_ratio"] = remedy.blind->worst_ratio;
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
+std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies) { return rows_of(remedies); }
+
+template <typename Members>
+void describe(Members& m, Of<study::ReleaseCost>) {
+  using C = study::ReleaseCost;
+  const auto release = [](auto member) { return path(&C::release, member); };
+  m.put("operator", release(&OperatorRelease::operator_name), "The operator");
+  m.put("release", release(&OperatorRelease::release), "Its release");
+  m.put(
+      "construct", [](const C& cost) { return *cost.release.construct; }, "How its source adds");
+  m.put("path", &C::path, "Kind of instruction");
+  m.put("instruction", &C::instruction, "Instruction");
+  m.put("time_ns", path(&C::prediction, &ContentionPrediction::time_ns), "Predicted time");
+  m.put("low_ns", path(&C::interval, &TimeInterval::least_ns),
+        "Lower end of the interval; null: nobody judged it");
+  m.put("high_ns", path(&C::interval, &TimeInterval::most_ns),
+        "Upper end of the interval; null: nobody judged it");
+  m.put("condition", release(unless_empty(&OperatorRelease::condition)), "When that holds; null: always");
+  m.put("source", release(&OperatorRelease::source));
 }
-
-Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile& profile) {
-  const ContentionPrediction& prediction = cost.prediction;
-  const auto in_l2 = [&](std::int64_t sectors) {
-    return std::llround(static_cast<double>(sectors) * profile.l2_sector_ratio);
-  };
-  Json fields;
-  fields["time_ns"] = prediction.time_ns;
-  fields["bound"] = to_string(prediction.bound);
-  fields["updates"] = cost.load.updates;
-  if (cost.words) fields["addresses"] = *cost.words;
-  fields["max_multiplicity"] = cost.load.max_multiplicity;
-  fields["cas_retries"] = prediction.cas_retries;
-  fields["sectors"] = {{"atom", prediction.atom_sectors}, {"red", prediction.red_sectors}};
-  fields["service_ns_per_update"] = prediction.service_ns_per_update;
-  fields["bandwidth_utilization"] = prediction.dram_bytes / prediction.time_ns / profile.dram_bytes_per_ns;
-  if (cost.remedies) fields["remedies"] = remedy_rows(*cost.remedies);
-  fields["l2_sectors"] = {{"atom", in_l2(prediction.atom_sectors)}, {"red", in_l2(prediction.red_sectors)}};
-  fields["bounds_ns"] = {{"hottest_address", prediction.hottest_address_ns},
-                         {"slice_throughput", prediction.slice_throughput_ns},
-                         {"issue", prediction.issue_ns},
-                         {"dram", prediction.dram_ns}};
-  fields["launch_ns"] = prediction.launch_ns;
-  fields["host_launch_ns"] = prediction.host_launch_ns;
-  fields["path"] = to_string(cost.load.path);
-  fields["vector_width"] = cost.load.vector_width;
-  fields["instruction"] = instruction_name(cost);
-  fields["rows_touched"] = cost.load.rows_touched;
-  fields["serial_multiplicity"] = cost.load.serial_multiplicity;
-  fields["collapsed"] = prediction.collapsed;
-  fields["contenders"] = prediction.contenders;
-  fields["changing_share"] = prediction.changing_share;
-  return fields;
-}
-
-namespace {
-
-std::vector<Json> release_rows(const std::vector<study::ReleaseCost>& releases) {
-  std::vector<Json> rows;
-  for (const study::ReleaseCost& cost : releases) {
-    rows.push_back({{"operator", cost.release.operator_name},
-                    {"release", cost.release.release},
-                    {"construct", *cost.release.construct},
-                    {"path", to_string(cost.path)},
-                    {"instruction", cost.instruction},
-                    {"time_ns", cost.prediction.time_ns},
-                    {"low_ns", cost.interval ? Json(cost.interval->least_ns) : Json()},
-                    {"high_ns", cost.interval ? Json(cost.interval->most_ns) : Json()},
-                    {"condition", cost.release.condition.empty() ? Json() : Json(cost.release.condition)},
-                    {"source", cost.release.source}});
-  }
-  return rows;
-}
-
-}  // namespace
 
 Rows scatter_rows(const study::ScatterAnswer& answer) {
   const std::vector<Json> rows =
-      answer.releases.empty() ? remedy_rows(*answer.cost.remedies) : release_rows(answer.releases);
+      answer.releases.empty() ? remedy_rows(*answer.cost.remedies) : rows_of(answer.releases);
   return {rows.front(), rows, {"name", "time_ns", "low_ns", "high_ns", "extra_bytes"}};
 }
 
-Json scatter_fields(const study::ScatterAnswer& answer) {
-  Json fields = scatter_cost_fields(answer.cost, answer.profile);
-  const ScatterLoad& load = answer.cost.load;
-  fields["hottest_rows"] = load.hottest_rows;
-  fields["close_updates"] = load.close_updates;
-  fields["slice_sectors"] = load.slice_sectors.value_or(0);
-  fields["sent_sectors"] = load.sent_sectors.value_or(0);
-  fields["streamed_bytes"] = load.streamed_bytes;
-  fields["warp_instructions"] = warp_instructions(load);
-  if (!answer.releases.empty()) fields["releases"] = release_rows(answer.releases);
-  if (answer.calibration) fields["calibration"] = calibration_fields(*answer.calibration);
-  return fields;
+template <typename Members>
+void describe(Members& m, Of<CalibrationError>) {
+  using E = CalibrationError;
+  m.put("fitted_points", &E::fitted_points, "Timed runs that the constants were fitted to");
+  m.put("unfitted_points", &E::unfitted_points, "Timed runs that they were not fitted to");
+  m.put("unfitted_worst_ratio", &E::unfitted_worst_ratio,
+        "Worst of how far off those are, as a factor; null: there are none");
+  m.put("unfitted_mean_ratio", &E::unfitted_mean_ratio,
+        "Mean of how far off those are, as a factor; null: there are none");
+  m.when([](const E& error) { return error.kind.has_value(); },
+         [](auto& swept) {
+           swept.put(
+               "kind", [](const E& error) { return *error.kind; }, "Kind of scatter that these runs are of");
+           swept.put("outside", &E::outside, "Members of the question beyond those runs");
+           swept.put("interval_ns", &E::interval, "Where the time lies; null: nothing was held out",
+                     [](auto& interval) {
+                       interval.put("low", &TimeInterval::least_ns, "Lower end");
+                       interval.put("high", &TimeInterval::most_ns, "Upper end");
+                     });
+         });
 }
+
+template <typename Members>
+void describe(Members& m, Of<study::ScatterAnswer>) {
+  using A = study::ScatterAnswer;
+  const auto cost = [](const A& answer) { return ScatterCostTold{&answer.cost, &answer.profile}; };
+  const auto prediction = [](auto... members) {
+    return path(&A::cost, &study::ScatterCost::prediction, members...);
+  };
+  const auto load = [](auto... members) { return path(&A::cost, &study::ScatterCost::load, members...); };
+  m.put("time_ns", prediction(&ContentionPrediction::time_ns), "Predicted time");
+  m.put("bound", prediction(&ContentionPrediction::bound), "What takes most of the time");
+  m.include(cost, [](auto& each) { put_updates(each); });
+  m.put("max_multiplicity", load(&ScatterLoad::max_multiplicity), "Updates of the hottest row");
+  m.include(cost, [](auto& each) { put_atomics(each); });
+  m.put(
+      "bandwidth_utilization",
+      [](const A& answer) {
+        const ContentionPrediction& each = answer.cost.prediction;
+        return each.dram_bytes / each.time_ns / answer.profile.dram_bytes_per_ns;
+      },
+      "Share of the DRAM's bandwidth, 0..1");
+  m.include(cost, [](auto& each) { put_cost_details(each); });
+  m.put("hottest_rows", load(&ScatterLoad::hottest_rows), "Rows with as many updates as the hottest");
+  m.put("close_updates", load(&ScatterLoad::close_updates),
+        "Updates of a row in flight at a time, in the mean");
+  m.put("slice_sectors", load([](const ScatterLoad& each) { return each.slice_sectors.value_or(0); }),
+        "Sectors at the busiest slice of the L2; 0: not counted");
+  m.put("sent_sectors", load([](const ScatterLoad& each) { return each.sent_sectors.value_or(0); }),
+        "Sectors that leave the SMs; 0: not counted");
+  m.put("streamed_bytes", load(&ScatterLoad::streamed_bytes), "Read once from DRAM: indices and values");
+  m.put("warp_instructions", load([](const ScatterLoad& each) { return warp_instructions(each); }),
+        "Atomic instructions of all warps");
+  m.optional("releases", unless_empty(&A::releases),
+             "The same additions by releases of an operator, with --compare");
+  m.optional("calibration", &A::calibration, "Error of the device's constants");
+}
+
+Json scatter_fields(const study::ScatterAnswer& answer) { return json_of(answer); }
+
+Json scatter_schema() { return schema_of<study::ScatterAnswer>(); }
 
 std::string scatter_text(const study::ScatterAnswer& answer) {
   const study::ScatterQuestion& question = answer.question;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 
@@ -43,20 +44,23 @@ void for_each_critical_step(const FinishedSchedule& finished, const Visit& visit
   }
 }
 
-Json critical_path_fields(const FinishedSchedule& finished) {
-  Json steps = Json::array();
+/// A step of the critical path, as it is printed.
+struct CriticalRow {
+  StepTile at;
+  std::int32_t kv_tile;
+  TaskPhase phase;
+  std::string pass;  ///< of a schedule with several; else empty
+  double start, end;
+};
+
+std::vector<CriticalRow> critical_rows(const FinishedSchedule& finished) {
+  std::vector<CriticalRow> rows;
   for_each_critical_step(finished, [&](const SchedulePhase& phase, const CriticalStep& step, double offset) {
     const ScheduledChain& chain = phase.schedule.chains[static_cast<std::size_t>(step.chain)];
-    const StepTile at = tile_of(phase.problem, chain, step);
-    Json object = {{"head", at.head}, {"kv_tile", chain.kv_tile}};
-    object["q_tile"] = nullable(at.q_tile);
-    object["phase"] = to_string(step.phase);
-    if (!phase.name.empty()) object["pass"] = phase.name;
-    object["start"] = offset + step.start;
-    object["end"] = offset + step.end;
-    steps.push_back(std::move(object));
+    rows.push_back({tile_of(phase.problem, chain, step), chain.kv_tile, step.phase, phase.name,
+                    offset + step.start, offset + step.end});
   });
-  return steps;
+  return rows;
 }
 
 std::string schedule_percent(double fraction) { return ratio_text(100 * fraction) + "%"; }
@@ -81,15 +85,36 @@ std::string problem_text(const BackwardProblem& problem) {
                      counted(problem.workers, "worker"));
 }
 
-/// Why a schedule has no numbers; null when it has.
-Json deadlock_text(const ScheduleResult& result) {
+/// Why a schedule has no numbers; none when it has.
+std::optional<std::string> deadlock_text(const ScheduleResult& result) {
   const auto* deadlock = std::get_if<Deadlock>(&result.outcome);
-  return deadlock == nullptr ? Json() : Json(deadlock->text());
+  return deadlock == nullptr ? std::nullopt : std::optional(deadlock->text());
 }
-Json not_applicable_text(const ScheduleResult& result) {
+std::optional<std::string> not_applicable_text(const ScheduleResult& result) {
   const auto* reason = std::get_if<NotApplicable>(&result.outcome);
-  return reason == nullptr ? Json() : Json(InvalidParameter("algorithm", result.name, reason->needs).what());
+  if (reason == nullptr) return std::nullopt;
+  return InvalidParameter("algorithm", result.name, reason->needs).what();
 }
+
+/// A schedule of an answer.
+struct ScheduleTold {
+  const ScheduleResult* result;
+  CriticalPath path;
+};
+
+/// Members of a schedule that was made and finishes; none otherwise.
+template <typename... Members>
+auto when_finished(Members... members) {
+  return found([](const ScheduleTold& told) { return finished_of(*told.result); }, members...);
+}
+
+/// All schedules of an answer.
+struct AllSchedules {
+  const ScheduleAnswer* answer;
+  std::vector<ScheduleTold> schedules;
+
+  [[nodiscard]] bool several() const { return schedules.size() > 1; }
+};
 
 /// Critical path as lines of a table.
 std::string critical_path_text(const FinishedSchedule& finished) {
@@ -113,50 +138,87 @@ std::string short_number(double value) {
   return fmt::format("{:.6g}", value);
 }
 
+template <typename Members>
+void describe(Members& m, Of<CriticalRow>) {
+  m.put("head", path(&CriticalRow::at, &StepTile::head), "Query head, of a whole chain the chain's");
+  m.put("kv_tile", &CriticalRow::kv_tile, "Place of the KV tile");
+  m.put("q_tile", path(&CriticalRow::at, &StepTile::q_tile), "Place of the Q tile; null: of a whole chain");
+  m.put("phase", &CriticalRow::phase, "What the worker does");
+  m.optional("pass", unless_empty(&CriticalRow::pass), "Pass of a schedule with several");
+  m.put("start", &CriticalRow::start, "Begin, in the unit of the costs");
+  m.put("end", &CriticalRow::end, "End, in the unit of the costs");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ScheduleTold>) {
+  using F = FinishedSchedule;
+  const auto run = [](auto... members) { return when_finished(&F::run, members...); };
+  const auto of = [](auto member) { return path(&ScheduleTold::result, member); };
+  m.put("algorithm", of(&ScheduleResult::name), "Algorithm; table: a schedule from a file");
+  m.put("ordered", of(&ScheduleResult::ordered), "Whether it prescribes an order of reductions");
+  m.put("makespan", run(&PlanRun::makespan), "Time until the last task ends, in the unit of the costs");
+  m.put("lower_bound", run(&PlanRun::lower_bound), "No schedule takes less");
+  m.put("lower_bound_by", when_finished(bound_name), "What that bound follows from");
+  m.put("optimality_gap", run(&PlanRun::optimality_gap), "Makespan over the lower bound, less 1");
+  m.put("proved", run([](const PlanRun& each) { return each.optimality_gap == 0; }),
+        "Whether no schedule is shorter");
+  m.put("utilization", run(&PlanRun::utilization), "Share of the workers' time that is work, 0..1");
+  m.put("total_work", run(&PlanRun::total_work), "Work of all tasks, in the unit of the costs");
+  m.object("bubble", "Idle time of the workers, in the unit of the costs", [=](auto& bubble) {
+    bubble.put("startup", run(&PlanRun::bubble, &ScheduleBubble::startup), "Before their first task");
+    bubble.put("wait_for_turn", run(&PlanRun::bubble, &ScheduleBubble::wait_for_turn),
+               "Waiting for the turn to reduce");
+    bubble.put("tail", run(&PlanRun::bubble, &ScheduleBubble::tail), "After their last task");
+  });
+  m.put("heads_in_flight", run(&PlanRun::heads_in_flight), "The most heads at work at a time");
+  m.put("workspace_bytes", when_finished(&F::workspace_bytes),
+        "Memory beside inputs and gradients; null: sizes are not in tokens");
+  m.optional(
+      "critical_path",
+      [](const ScheduleTold& told) {
+        const F* finished = told.path == CriticalPath::kShown ? finished_of(*told.result) : nullptr;
+        return finished != nullptr ? std::optional(critical_rows(*finished)) : std::nullopt;
+      },
+      "Tasks that the makespan consists of, with --critical-path");
+  m.put("closed_form", when_finished(&F::closed_form), "Makespan by formula; null: none is known");
+  m.put("deadlock", of(deadlock_text), "Why it never finishes; null: it does");
+  m.put("hang_free", when_finished([](const F& finished) {
+          return finished.finishes_on_any_workers ? "any_workers" : "these_workers";
+        }),
+        "On which numbers of workers it finishes");
+  m.put("not_applicable", of(not_applicable_text), "Why the algorithm has no schedule here; null: it has");
+  m.put("dispatch", when_finished(&F::plan, &SchedulePlan::dispatch), "How workers take their chains");
+}
+
+template <typename Members>
+void describe(Members& m, Of<AllSchedules>) {
+  using A = ScheduleAnswer;
+  m.include([](const AllSchedules& all) { return all.several() ? nullptr : &all.schedules.front(); });
+  m.when(&AllSchedules::several, [](auto& several) {
+    several.put("algorithms", &AllSchedules::schedules, "Each algorithm's schedule");
+    several.put("left_out", path(&AllSchedules::answer, &A::left_out),
+                "Algorithms that were not asked, as they take long");
+    several.optional("cost_map", path(&AllSchedules::answer, unless_empty(&A::cost_map)),
+                     "The fastest algorithm over the ratios of costs", [](auto& region) {
+                       using C = study::CostRegion;
+                       region.put("reduce", &C::reduce, "Reduction over computation");
+                       region.put("handoff", &C::handoff, "Handoff over computation");
+                       region.put("fastest", &C::fastest, "The fastest algorithm there");
+                     });
+  });
+}
+
 Json schedule_fields(const ScheduleResult& result, CriticalPath path) {
-  const FinishedSchedule* finished = finished_of(result);
-  const auto when_finished = [&](const auto& value_of) {
-    return finished == nullptr ? Json() : Json(value_of(*finished));
-  };
-  Json fields = {{"algorithm", result.name}, {"ordered", result.ordered}};
-  fields["makespan"] = when_finished([](const auto& f) { return f.run.makespan; });
-  fields["lower_bound"] = when_finished([](const auto& f) { return f.run.lower_bound; });
-  fields["lower_bound_by"] = when_finished(bound_name);
-  fields["optimality_gap"] = when_finished([](const auto& f) { return f.run.optimality_gap; });
-  fields["proved"] = when_finished([](const auto& f) { return f.run.optimality_gap == 0; });
-  fields["utilization"] = when_finished([](const auto& f) { return nullable(f.run.utilization); });
-  fields["total_work"] = when_finished([](const auto& f) { return f.run.total_work; });
-  fields["bubble"] = {
-      {"startup", when_finished([](const auto& f) { return f.run.bubble.startup; })},
-      {"wait_for_turn", when_finished([](const auto& f) { return f.run.bubble.wait_for_turn; })},
-      {"tail", when_finished([](const auto& f) { return f.run.bubble.tail; })}};
-  fields["heads_in_flight"] = when_finished([](const auto& f) { return f.run.heads_in_flight; });
-  fields["workspace_bytes"] = when_finished([](const auto& f) { return nullable(f.workspace_bytes); });
-  if (finished != nullptr && path == CriticalPath::kShown)
-    fields["critical_path"] = critical_path_fields(*finished);
-  fields["closed_form"] = when_finished([](const auto& f) { return nullable(f.closed_form); });
-  fields["deadlock"] = deadlock_text(result);
-  fields["hang_free"] = when_finished(
-      [](const auto& f) { return f.finishes_on_any_workers ? "any_workers" : "these_workers"; });
-  fields["not_applicable"] = not_applicable_text(result);
-  fields["dispatch"] = when_finished([](const auto& f) { return to_string(f.plan.dispatch); });
-  return fields;
+  return json_of(ScheduleTold{&result, path});
 }
 
 Json schedule_result(const ScheduleAnswer& answer, CriticalPath path) {
-  if (answer.results.size() == 1) return schedule_fields(answer.results.front(), path);
-  Json algorithms = Json::array();
-  for (const ScheduleResult& result : answer.results) algorithms.push_back(schedule_fields(result, path));
-  Json result = {{"algorithms", std::move(algorithms)}};
-  result["left_out"] = answer.left_out;
-  if (answer.cost_map.empty()) return result;
-  result["cost_map"] = Json::array();
-  for (const study::CostRegion& region : answer.cost_map) {
-    result["cost_map"].push_back(
-        {{"reduce", region.reduce}, {"handoff", region.handoff}, {"fastest", region.fastest}});
-  }
-  return result;
+  AllSchedules all{&answer, {}};
+  for (const ScheduleResult& result : answer.results) all.schedules.push_back({&result, path});
+  return json_of(all);
 }
+
+Json schedule_schema() { return schema_of<AllSchedules>(); }
 
 Rows schedule_rows(const ScheduleAnswer& answer) {
   std::vector<Json> rows;
@@ -218,9 +280,8 @@ std::string schedule_comparison(const ScheduleAnswer& answer) {
     const FinishedSchedule* finished = finished_of(result);
     if (finished == nullptr) {
       rows.emplace_back(rows.front().size(), "-").front() = result.name;
-      const Json deadlock = deadlock_text(result);
-      const Json reason = deadlock.is_null() ? not_applicable_text(result) : deadlock;
-      remarks += fmt::format("{}: {}\n", result.name, reason.get<std::string>());
+      const std::optional<std::string> deadlock = deadlock_text(result);
+      remarks += fmt::format("{}: {}\n", result.name, deadlock ? *deadlock : *not_applicable_text(result));
       continue;
     }
     const PlanRun& run = finished->run;

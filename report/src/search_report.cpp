@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/count_report.hpp>
-#include <natten_sim/report/json_sink.hpp>
 #include <natten_sim/report/kernel_report.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 #include <natten_sim/report/window_recall.hpp>
+
+#include "search_values.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -14,73 +15,6 @@ namespace {
 using study::SearchAnswer;
 using study::SearchCandidate;
 using study::SearchQuestion;
-
-bool by_time(const SearchQuestion& question) { return *question.objective == Objective::kTime; }
-
-bool shows_end_to_end(const SearchQuestion& question) {
-  return question.setting.attention_share && question.phase == SearchPhase::kForward;
-}
-
-double end_to_end_of(const SearchQuestion& question, const SearchCandidate& candidate) {
-  return end_to_end_speedup(*study::share_of(question.setting), candidate.speedup);
-}
-
-/// What NATTEN's kernels do: too much for a table.
-enum class KernelFields { kHidden, kShown };
-
-Json candidate_fields(const SearchQuestion& question, const SearchCandidate& candidate, KernelFields kernel) {
-  const TilingProblem& problem = candidate.counted.problem;
-  const std::string& backend = candidate.tiles.backend;
-  Json fields;
-  fields["window"] = to_json(window_of(problem.mask));
-  fields["stride"] = to_json(stride_of(problem.mask));
-  fields["dilation"] = to_json(dilation_of(problem.mask));
-  if (has_pass(question.phase, Walk::kForward)) {
-    fields["q_tile"] = to_json(problem.tiles.q_tile);
-    fields["kv_tile"] = to_json(problem.tiles.kv_tile);
-  }
-  fields["backend"] = backend.empty() ? Json() : Json(backend);
-  fields["tile_size"] = candidate.tile_size;
-  fields["speedup"] = candidate.speedup;
-  fields["dense_path"] = candidate.dense_path;
-  fields["fast_path"] = candidate.fast_path;
-  if (!candidate.tiles.kernel.empty()) fields["kernel_timed"] = candidate.tiles.kernel;
-  if (by_time(question)) {
-    fields["total_ms"] = candidate.total_ms();
-    if (shows_end_to_end(question)) fields["e2e_speedup_time"] = end_to_end_of(question, candidate);
-    if (kernel == KernelFields::kShown && candidate.time) add_time_fields(*candidate.time, fields);
-  }
-  if (has_pass(question.phase, Walk::kForward)) {
-    fields.update(count_fields(candidate.counted));
-    if (kernel == KernelFields::kShown) add_kernel_fields(candidate.kernel, Walk::kForward, fields);
-  } else {
-    const TileCount& count = candidate.counted.count;
-    fields["attended_pairs"] = count.attended_pairs;
-    fields["dense_pairs"] = wide_integer(count.dense_pairs);
-    fields["sparsity"] = count.sparsity();
-    fields["speedup_flop"] = count.speedup_flop();
-  }
-  if (!candidate.backward) return fields;
-  fields["backward"] = backward_fields(*candidate.backward);
-  if (kernel == KernelFields::kShown)
-    add_kernel_fields(candidate.kernel, Walk::kBackward, fields["backward"]);
-  if (kernel == KernelFields::kShown && candidate.backward_time)
-    add_time_fields(*candidate.backward_time, fields["backward"]);
-  return fields;
-}
-
-/// The columns of the candidates that the question would have: only their names matter.
-Json columns_of(const SearchQuestion& question) {
-  SearchCandidate candidate;
-  candidate.counted.flops = Flops{};
-  if (question.setting.add_kv > 0) candidate.counted.extra_kv = ExtraKvCount{};
-  if (shows_end_to_end(question)) candidate.counted.end_to_end = study::EndToEndSpeedup{};
-  if (has_pass(question.phase, Walk::kBackward)) {
-    candidate.backward.emplace();
-    candidate.backward->flops = Flops{};
-  }
-  return candidate_fields(question, candidate, KernelFields::kHidden);
-}
 
 std::string times(double factor) { return fmt::format("{:.2f}x", factor); }
 
@@ -258,35 +192,6 @@ std::string tables_of(const SearchAnswer& answer) {
   return text;
 }
 
-Json result_of(const SearchAnswer& answer, const study::Context& context) {
-  Json fields;
-  fields["space_size"] = answer.space_size;
-  fields["evaluated"] = answer.evaluated;
-  fields["excluded"] = Json::array();
-  for (const study::SearchExclusion& excluded : answer.excluded) {
-    fields["excluded"].push_back({{"rule", excluded.refusal.rule},
-                                  {"parameter", excluded.refusal.parameter},
-                                  {"accepted", excluded.refusal.accepted},
-                                  {"combinations", excluded.combinations}});
-  }
-  fields["kernels_left_out"] = Json::array();
-  for (const study::LeftOutKernel& kernel : answer.left_out)
-    fields["kernels_left_out"].push_back({{"kernel", kernel.kernel}, {"reason", kernel.reason}});
-  fields["tile_sizes"] = Json::array();
-  for (const study::HeldTiles& held : answer.tile_sizes)
-    fields["tile_sizes"].push_back({{"forward", held.forward ? Json(*held.forward) : Json()},
-                                    {"backward", held.backward ? Json(*held.backward) : Json()}});
-  fields["complete"] = answer.complete;
-  fields["sketched"] = answer.sketched;
-  if (answer.nearest_sparsity) fields["nearest_sparsity"] = *answer.nearest_sparsity;
-  fields["candidates"] = Json::array();
-  for (const SearchCandidate& candidate : answer.candidates)
-    fields["candidates"].push_back(candidate_fields(answer.question, candidate, KernelFields::kShown));
-  if (answer.recalls) fields["recall"] = recalls_result(*answer.recalls, *answer.question.recall.table);
-  if (answer.choice) fields["recall"] = recall_choice_result(answer, context);
-  return fields;
-}
-
 std::string text_of(const SearchAnswer& answer) {
   if (answer.candidates.empty()) return "";
   const Extents& input = answer.question.setting.input;
@@ -296,8 +201,6 @@ std::string text_of(const SearchAnswer& answer) {
                       kind_line(answer));
   return text + space_lines(answer) + "\n" + tables_of(answer);
 }
-
-const std::string& device_of(const SearchAnswer& answer) { return *answer.question.setting.device; }
 
 /// All devices in one table: each has its own backend, tiles and answers.
 std::string text_side_by_side(std::span<const SearchAnswer> answers) {
@@ -327,59 +230,6 @@ std::string text_side_by_side(std::span<const SearchAnswer> answers) {
 }
 
 }  // namespace
-
-Json search_result(std::span<const SearchAnswer> answers, const study::Context& context) {
-  if (answers.size() == 1) return result_of(answers.front(), context);
-  Json fields;
-  fields["devices"] = Json::array();
-  for (const SearchAnswer& answer : answers) {
-    Json of_device = {{"device", device_of(answer)}};
-    of_device.update(result_of(answer, context));
-    fields["devices"].push_back(std::move(of_device));
-  }
-  return fields;
-}
-
-void write_search_result(std::span<const SearchAnswer> answers, const study::Context& context, JsonMembers& members) {
-  const Json result = search_result(answers, context);
-  for (const auto& [key, value] : result.items()) members.put_json(key, value);
-}
-
-std::vector<std::string> search_result_keys() {
-  SearchAnswer answer;
-  answer.nearest_sparsity = 0;
-  std::vector<std::string> keys = {"devices", "recall", "natten_call", "natten_profiler",
-                                   "flex",    "natten_json", "conclusion"};
-  const Json result = result_of(answer, {});
-  for (const auto& [key, ignored] : result.items()) keys.push_back(key);
-  return keys;
-}
-
-std::vector<std::string> search_candidate_keys() {
-  SearchQuestion question;
-  question.phase = SearchPhase::kBoth;
-  question.objective = Objective::kTime;
-  std::vector<std::string> keys = {"kernel_timed"};
-  const Json columns = columns_of(question);
-  for (const auto& [key, ignored] : columns.items()) keys.push_back(key);
-  return keys;
-}
-
-Rows search_rows(std::span<const SearchAnswer> answers) {
-  const bool several = answers.size() > 1;
-  const auto with_device = [&](const SearchAnswer& answer, Json fields) {
-    if (!several) return fields;
-    Json row = {{"device", device_of(answer)}};
-    row.update(std::move(fields));
-    return row;
-  };
-  std::vector<Json> rows;
-  for (const SearchAnswer& answer : answers) {
-    for (const SearchCandidate& each : answer.candidates)
-      rows.push_back(with_device(answer, candidate_fields(answer.question, each, KernelFields::kHidden)));
-  }
-  return {with_device(answers.front(), columns_of(answers.front().question)), rows, {"device", "window", "stride", "q_tile", "kv_tile", "sparsity", "total_ms", "speedup"}};
-}
 
 std::string search_text(std::span<const SearchAnswer> answers, const study::Context& context) {
   const bool alone = answers.size() == 1;

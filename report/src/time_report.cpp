@@ -4,7 +4,7 @@
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/time_report.hpp>
 
-#include "time_fields.hpp"
+#include "time_members.hpp"
 
 namespace natten_sim::report {
 namespace {
@@ -60,8 +60,10 @@ std::string duration_text(double ms) {
 
 void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& fields) {
   JsonTree sink(fields);
-  write_time(answer, sink);
+  if (answer) write_members(*answer, sink);
 }
+
+Json time_schema() { return schema_of<study::TimeAnswer>(); }
 
 std::string dense_text(const study::PassTime& time) {
   return time.dense_kernel + (time.dense_masked ? ", causal" : "") + (time.dense_unordered ? ", not deterministic" : "");

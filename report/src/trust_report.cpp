@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/names.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/trust_report.hpp>
 
@@ -14,33 +15,13 @@ using validate::TrustRow;
 
 constexpr double kMsOfNs = 1e-6;
 
+/// What `trust` answers.
+struct Judged {
+  std::vector<TrustRow> regimes;
+  const std::vector<JudgedAnswer>* answers;  ///< null: not asked
+};
+
 std::string percent(double share, int decimals) { return fmt::format("{:.{}f}%", 100 * share, decimals); }
-
-Json regime_row(const TrustRow& row) {
-  return {{"kind", row.kind},
-          {"device", row.device},
-          {"regime", row.regime},
-          {"points", row.points},
-          {"inside", row.inside},
-          {"share", row.share},
-          {"width", row.width},
-          {"median_error", row.median_error},
-          {"worst_error", row.worst_error},
-          {"verdict", to_string(row.verdict)}};
-}
-
-Json answer_row(const JudgedAnswer& answer) {
-  return {{"kind", answer.kind},
-          {"device", answer.device},
-          {"regime", answer.regime},
-          {"suite", answer.suite},
-          {"point", answer.point},
-          {"predicted_ms", answer.predicted * kMsOfNs},
-          {"low_ms", answer.low * kMsOfNs},
-          {"high_ms", answer.high * kMsOfNs},
-          {"measured_ms", answer.measured * kMsOfNs},
-          {"inside", answer.inside()}};
-}
 
 /// "Of 2,104 answers 1,990 lie inside (94.6%); of 41 regimes with 20 answers or more 36 hold 85% to 97%, ..."
 std::string sum_text(const std::vector<TrustRow>& rows) {
@@ -84,22 +65,58 @@ std::string judged_answers_text(std::vector<JudgedAnswer> answers) {
   return text_table(table, LastColumn::kLeft);
 }
 
-Json trust_fields(const std::vector<JudgedAnswer>& answers, bool with_answers) {
-  Json fields = {{"level", 0.9}, {"regimes", trust_rows(answers)}};
-  if (with_answers) fields["answers"] = judged_answer_rows(answers);
-  return fields;
+template <typename Members>
+void describe(Members& m, Of<TrustRow>) {
+  m.put("kind", &TrustRow::kind, "Kind of answer: time, schedule or scatter");
+  m.put("device", &TrustRow::device);
+  m.put("regime", &TrustRow::regime, "Answers whose errors are alike");
+  m.put("points", &TrustRow::points, "Measured launches that no constant behind the answers was fitted to");
+  m.put("inside", &TrustRow::inside, "Launches inside the interval that was stated");
+  m.put("share", &TrustRow::share, "Share of launches inside, 0..1");
+  m.put("width", &TrustRow::width, "Median of the interval's upper end over the prediction, less 1");
+  m.put("median_error", &TrustRow::median_error, "Median of |measured / predicted - 1|");
+  m.put("worst_error", &TrustRow::worst_error, "Largest |measured / predicted - 1|");
+  m.put("verdict", &TrustRow::verdict, "Whether the interval holds about 90%; few: too few launches to say");
 }
+
+template <typename Members>
+void describe(Members& m, Of<JudgedAnswer>) {
+  using A = JudgedAnswer;
+  m.put("kind", &A::kind, "Kind of answer: time, schedule or scatter");
+  m.put("device", &A::device);
+  m.put("regime", &A::regime, "Answers whose errors are alike");
+  m.put("suite", &A::suite);
+  m.put("point", &A::point, "The launch, by its key in the recording");
+  m.put(
+      "predicted_ms", [](const A& a) { return a.predicted * kMsOfNs; }, "Predicted time");
+  m.put(
+      "low_ms", [](const A& a) { return a.low * kMsOfNs; }, "Lower end of the interval that was stated");
+  m.put(
+      "high_ms", [](const A& a) { return a.high * kMsOfNs; }, "Upper end of the interval that was stated");
+  m.put(
+      "measured_ms", [](const A& a) { return a.measured * kMsOfNs; }, "Measured time, the median");
+  m.put("inside", &A::inside, "Whether the measured time is inside the interval");
+}
+
+template <typename Members>
+void describe(Members& m, Of<Judged>) {
+  m.put(
+      "level", [](const Judged&) { return 0.9; },
+      "Share of measured times that an interval is meant to hold");
+  m.put("regimes", &Judged::regimes, "A row per regime and device");
+  m.optional("answers", &Judged::answers, "Every answer, where asked for");
+}
+
+Json trust_fields(const std::vector<JudgedAnswer>& answers, bool with_answers) {
+  return json_of(Judged{validate::trust(answers), with_answers ? &answers : nullptr});
+}
+
+Json trust_schema() { return schema_of<Judged>(); }
 
 std::vector<Json> trust_rows(const std::vector<JudgedAnswer>& answers) {
-  std::vector<Json> rows;
-  for (const TrustRow& row : validate::trust(answers)) rows.push_back(regime_row(row));
-  return rows;
+  return rows_of(validate::trust(answers));
 }
 
-std::vector<Json> judged_answer_rows(const std::vector<JudgedAnswer>& answers) {
-  std::vector<Json> rows;
-  for (const JudgedAnswer& answer : answers) rows.push_back(answer_row(answer));
-  return rows;
-}
+std::vector<Json> judged_answer_rows(const std::vector<JudgedAnswer>& answers) { return rows_of(answers); }
 
 }  // namespace natten_sim::report

@@ -66,23 +66,6 @@ std::string candidate_recalls_text(const SearchAnswer& answer) {
   return recalls_text(masks, *answer.recalls, *answer.question.recall.table);
 }
 
-Json recalls_result(const study::MaskRecalls& recalls, const std::string& table) {
-  Json fields = {{"table", table}, {"layers", recalls.layers}, {"heads", recalls.heads}};
-  fields["windows"] = Json::array();
-  for (std::size_t mask = 0; mask < recalls.masks; ++mask) {
-    Json heads = Json::array();
-    for (std::size_t layer = 0; layer < recalls.layers; ++layer) {
-      heads.push_back(Json::array());
-      for (std::size_t head = 0; head < recalls.heads; ++head)
-        heads.back().push_back(recalls.at(layer, head, mask));
-    }
-    fields["windows"].push_back({{"recall", recalls.mean(mask)},
-                                 {"least_recall", recalls.least(mask)},
-                                 {"head_recalls", std::move(heads)}});
-  }
-  return fields;
-}
-
 std::string recall_choice_text(const SearchAnswer& answer, const study::Context& context) {
   const RecallChoice& choice = *answer.choice;
   const study::Setting& setting = answer.question.setting;
@@ -111,25 +94,6 @@ std::string recall_choice_text(const SearchAnswer& answer, const study::Context&
   if (choice.most_recall)
     text += fmt::format("no choice of these windows keeps more than {}\n", share_text(*choice.most_recall));
   return text;
-}
-
-Json recall_choice_result(const SearchAnswer& answer, const study::Context& context) {
-  const RecallChoice& choice = *answer.choice;
-  Json fields = {{"table", *answer.question.recall.table},          {"layers", choice.layers}, {"heads", choice.heads},
-                 {"recall", choice.recall}, {"total_ms", choice.ms},   {"dense_ms", Json()},
-                 {"e2e_speedup_time", nullable(choice.end_to_end_speedup)},
-                 {"least_ms", Json()},      {"most_recall", Json()}};
-  if (choice.least_ms) fields["least_ms"] = *choice.least_ms;
-  if (choice.most_recall) fields["most_recall"] = *choice.most_recall;
-  if (choice.dense_ms) fields["dense_ms"] = *choice.dense_ms;
-  fields["launches"] = Json::array();
-  for (const study::RecallLaunch& launch : choice.launches) {
-    Json one = {{"layer", launch.layer},   {"heads", launch.heads},   {"kv_heads", launch.kv_heads},
-                {"candidate", launch.candidate}, {"recall", launch.recall}, {"total_ms", launch.ms},
-                {"natten_call", launch_python(answer, launch, context)}};
-    fields["launches"].push_back(std::move(one));
-  }
-  return fields;
 }
 
 }  // namespace natten_sim::report

@@ -1,8 +1,12 @@
 #include "json_schema.hpp"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
+
+#include "cli/answer_schema.hpp"
+#include "commands.hpp"
 
 namespace natten_sim::test {
 namespace {
@@ -29,12 +33,16 @@ std::string object_fault(const Json& value, const Json& schema, const std::strin
     if (!value.contains(key.get<std::string>())) return place + ": no " + key.get<std::string>();
   }
   const Json properties = schema.value("properties", Json::object());
+  const Json others = schema.value("additionalProperties", Json(true));
   for (const auto& [key, member] : value.items()) {
     if (properties.contains(key)) {
       const std::string fault = schema_fault(member, properties.at(key), place + "." + key);
       if (!fault.empty()) return fault;
-    } else if (schema.value("additionalProperties", Json(true)) == Json(false)) {
+    } else if (others == Json(false)) {
       return place + ": unknown member " + key;
+    } else if (others.is_object()) {
+      const std::string fault = schema_fault(member, others, place + "." + key);
+      if (!fault.empty()) return fault;
     }
   }
   return "";
@@ -79,6 +87,27 @@ std::string schema_fault(const Json& value, const Json& schema, const std::strin
   }
   if (value.is_object()) return object_fault(value, schema, place);
   return value.is_array() ? array_fault(value, schema, place) : "";
+}
+
+const Json* answer_schema_of(const std::string& subcommand) {
+  static std::map<std::string, Json> known;
+  const auto found = known.find(subcommand);
+  if (found != known.end()) return &found->second;
+  for (const cli::Command& command : cli::commands()) {
+    if (command.name == subcommand && cli::has_answer_schema(command))
+      return &(known[subcommand] = Json::parse(cli::answer_schema(command).dump()));
+  }
+  return nullptr;
+}
+
+std::string answer_fault(const std::string& printed) {
+  static const std::string kBegin = "{\n  \"schema\": \"natten-sim.";
+  if (!printed.starts_with(kBegin)) return "";
+  const std::string subcommand = printed.substr(kBegin.size(), printed.find('/') - kBegin.size());
+  const Json* const schema = answer_schema_of(subcommand);
+  const Json answer = Json::parse(printed, nullptr, false);
+  if (schema == nullptr || !answer.is_object() || !answer.contains("result")) return "";
+  return schema_fault(answer.at("result"), *schema);
 }
 
 }  // namespace natten_sim::test

@@ -1,4 +1,3 @@
-#include "places.hpp"
 #include "program.hpp"
 
 #include <algorithm>
@@ -24,6 +23,8 @@
 #include "catch.hpp"
 #include "cli/command.hpp"
 #include "commands.hpp"
+#include "json_schema.hpp"
+#include "places.hpp"
 #include "sanitized.hpp"
 
 namespace natten_sim::test {
@@ -253,6 +254,13 @@ Run run_in_copy(std::vector<std::string>& words, const std::string& input,
   });
 }
 
+/// @throws std::logic_error for an answer that is not as its subcommand describes it
+const Run& checked(const std::string& line, const Run& done) {
+  const std::string fault = answer_fault(done.out);
+  if (!fault.empty()) throw std::logic_error(line + ": not as described: " + fault);
+  return done;
+}
+
 }  // namespace
 
 std::string scratch_folder() { return new_folder(scratch()); }
@@ -270,11 +278,11 @@ Run run(const std::string& line, const std::string& input) {
   std::vector<std::string> words = words_of(line);
   if (is_about_a_process(words)) return run_process(line, input);
   if (line.find(scratch().root.string()) != std::string::npos || replaces_answer(words))
-    return run_in_copy(words, input);
+    return checked(line, run_in_copy(words, input));
   static std::map<std::pair<std::string, std::string>, Run> known;
   const auto found = known.find({line, input});
   if (found != known.end()) return found->second;
-  return known[{line, input}] = run_here(words, input);
+  return checked(line, known[{line, input}] = run_here(words, input));
 }
 
 Run run_process(const std::string& line, const std::string& input,

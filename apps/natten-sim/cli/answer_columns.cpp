@@ -8,9 +8,9 @@
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/io/json_text.hpp>
-#include <natten_sim/io/result_schemas.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/answer_schema.hpp"
 #include "cli/invocation.hpp"
 
 namespace natten_sim::cli {
@@ -137,12 +137,12 @@ void put_answer_fields(const Json& input, const Json& result, Json& row) {
   put_result(result, row);
 }
 
-PossibleColumns::PossibleColumns(const Command& command) : known_(has_result_schema(command.name)) {
+PossibleColumns::PossibleColumns(const Command& command) : known_(has_answer_schema(command)) {
   if (!known_) return;
   add_columns(command.input_schema(), "", names_, open_);
   of_input_ = names_.size();
   input_open_ = !open_.empty();
-  add_columns(result_schema(command.name), "", of_results_, open_);
+  add_columns(answer_schema(command), "", of_results_, open_);
   for (const std::string& name : of_results_) {
     names_.push_back(name);
     names_.push_back("result_" + name);

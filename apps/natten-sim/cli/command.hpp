@@ -116,6 +116,7 @@ struct Command {
   std::vector<OptionSpec> keys;  ///< of `input`, which no option of the command line sets
   std::function<std::unique_ptr<Form>()> begin;  ///< a form with the defaults, for one run
   std::function<Json()> input_schema;  ///< JSON Schema of the `input` of --json
+  Json (*result_schema)() = nullptr;   ///< JSON Schema of the `result` of --json, without a conclusion
   std::string positional;  ///< name of the one positional argument, empty: none
   std::vector<std::string> positional_keys;  ///< its names in `input`, files and requests
   std::string positional_help;

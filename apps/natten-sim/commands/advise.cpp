@@ -77,6 +77,7 @@ Command advise_command() {
   command.examples = {"natten-sim advise --preset hunyuan-video --device h200",
                       "natten-sim advise -i 256 256 -n 24 -d 128 --speedup 4 --for training"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::advise_schema;
   bind(command, rows.essentials({"preset", "input", "device", "sparsity", "speedup", "for", "heads", "dim", "json"}), run_advise);
   return command;
 }

@@ -106,6 +106,7 @@ Command atomics_command() {
       "When you measure, add values that keep changing the sum. A constant saturates a half-precision word (in "
       "bf16, 256 + 1 = 256); the compare-and-swap then succeeds without retries, and the kernel looks fast.";
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::scatter_schema;
   bind(command, atomics_rows().essentials({"updates", "rows", "width", "distribution", "dtype", "construct", "device", "json"}), run_atomics);
   return command;
 }

@@ -153,6 +153,7 @@ Command calibrate_command() {
                       "natten-sim calibrate runs.csv --kernel hopper-fna --device h100 --times profiler.txt --save costs.json",
                       "natten-sim count -i 30 48 80 -w 18 24 24 -d 128 --device h100 --costs costs.json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::calibrate_schema;
   bind(command, calibrate_rows().essentials({"plan", "kernel", "device", "times", "save", "suggestions", "json"}), run_calibrate);
   return command;
 }

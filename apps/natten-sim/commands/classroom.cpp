@@ -6,7 +6,7 @@
 #include <natten_sim/core/conflict.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/files.hpp>
-#include <natten_sim/report/json.hpp>
+#include <natten_sim/report/described.hpp>
 
 #include "cli/options.hpp"
 #include "cli/output.hpp"
@@ -22,6 +22,18 @@ struct ClassroomFlags {
   std::optional<std::string> pages;
   OutputFlags output;
 };
+
+/// What was written.
+struct Classroom {
+  std::string first;
+  std::vector<std::string> files;
+};
+
+template <typename Members>
+void describe(Members& m, report::Of<Classroom>) {
+  m.put("first", &Classroom::first, "The page to open");
+  m.put("files", &Classroom::files, "Files that were written, by name");
+}
 
 constexpr const char* kFirstPage = "index.html";
 
@@ -62,10 +74,8 @@ int run_classroom(const ClassroomFlags& flags, Reply& reply) {
   const std::vector<std::string> names = copy_pages(pages_of(flags), *flags.out);
   const std::string first = (fs::path(*flags.out) / kFirstPage).string();
   if (flags.output.json) {
-    Json files = Json::array();
-    for (const std::string& name : names) files.push_back(name);
     put_answer(flags.output, reply,
-               JsonAnswer("classroom", {{"out", *flags.out}}, Json{{"first", first}, {"files", files}}));
+               JsonAnswer("classroom", {{"out", *flags.out}}, report::json_of(Classroom{first, names})));
   } else if (flags.output.csv) {
     std::string rows = "file\n";
     for (const std::string& name : names) rows += name + "\n";
@@ -91,6 +101,7 @@ Command classroom_command() {
   command.examples = {"natten-sim classroom --out lecture"};
   command.notes = "Open DIR/index.html: no server is needed, and nothing leaves the browser.";
   command.exit_codes = "0 done; 1 internal error, 2 bad input.";
+  command.result_schema = report::schema_of<Classroom>;
   bind(command, rows.essentials({"out", "json"}), run_classroom);
   return command;
 }

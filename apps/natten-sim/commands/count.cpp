@@ -11,15 +11,18 @@
 #include <natten_sim/report/count_report.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/tile_picture.hpp>
 #include <natten_sim/study/count.hpp>
 
 #include "cli/answer_columns.hpp"
+#include "cli/answer_schema.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
+#include "cli/invocation.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -123,15 +126,20 @@ void say_defaults(const CountAnswer& answer, const Notes& notes) {
 
 /// Of results, and of candidates of a search: of these no key that a line sets, such as their window.
 std::vector<std::string> keys_of_answers() {
-  std::vector<std::string> keys = report::count_result_keys();
+  std::vector<std::string> keys =
+      report::member_names(answer_schema(Invocation("count", commands()).command()));
+  const Json searched = answer_schema(Invocation("search", commands()).command());
   const Options<CountQuestion>& options = question_rows();
-  for (const std::string& key : report::search_candidate_keys()) {
+  for (const std::string& key :
+       report::member_names(searched.at("properties").at("candidates").at("items"))) {
     const bool settable =
         std::any_of(options.rows().begin(), options.rows().end(), [&](const auto& row) { return row.spec.key == key; });
     if (!settable) keys.push_back(key);
   }
   return keys;
 }
+
+Json count_schema() { return report::with_emitted(report::count_schema()); }
 
 int run_batch(const CountFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.question.setting, context.catalog);  // what is wrong with every line
@@ -265,6 +273,7 @@ Command count_command() {
                       "natten-sim count -i 30 48 80 -w 18 24 24 -s 1 1 1 --q-tile 4 8 8 --kv-tile 2 8 8 --json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input (with --batch: a line was bad).";
   command.without_effect = {"--persistent"};  // counts and times are of kernels as NATTEN's calls run them
+  command.result_schema = count_schema;
   bind(command, count_rows().essentials({"preset", "input", "device", "window", "stride", "q-tile", "kv-tile", "heads", "dim", "backprop", "emit", "json"}), run_count);
   return command;
 }

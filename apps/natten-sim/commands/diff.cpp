@@ -82,6 +82,7 @@ Command diff_command() {
                            "sweep's table by its options. A row that only one file has is one difference.",
                   .exit_codes = "0 no difference beyond the tolerance, 1 internal error, 2 bad input, 3 a difference "
                                 "beyond it."};
+  command.result_schema = report::diff_schema;
   bind(command, diff_rows().essentials({"tolerance", "ignore", "csv", "json"}), run_diff);
   return command;
 }

@@ -99,6 +99,7 @@ Command explain_command() {
                       "--metrics dram__bytes_read.sum,l1tex__m_xbar2l1tex_read_sectors.sum,"
                       "gpu__time_duration.sum -o profile PROGRAM",
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
+  command.result_schema = report::explain_schema;
   bind(command,
        explain_rows().essentials(
            {"ncu-kernel", "device", "kernel", "seqlen", "heads", "causal", "kv-tile", "csv", "json"}),

@@ -152,6 +152,7 @@ Command list_command() {
   options.include(catalog_rows(), &ListFlags::files);
   options.include(table_rows(), &ListFlags::output);
   options.include(output_rows(), &ListFlags::output);
+  command.result_schema = report::catalog_schema;
   bind(command, options.essentials({"json", "csv"}), run_list);
   command.positional_choices = choices();
   return command;

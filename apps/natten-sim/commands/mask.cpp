@@ -1,3 +1,4 @@
+#include <natten_sim/report/mask_report.hpp>
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/mask.hpp>
 
@@ -41,6 +42,7 @@ Command mask_command() {
       "natten-sim mask --mask 'document:4096,8192,4096&causal' -n 16 -d 128 --device h200",
       "natten-sim mask --mask 'causal|prefix:2048' -i 32768 -n 32 -d 128 --device h100 --backprop"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::mask_schema;
   bind(command, rows.essentials({"mask", "seqlen-q", "heads", "dim", "device", "kernel", "json"}), run_mask);
   return command;
 }

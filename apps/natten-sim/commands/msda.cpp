@@ -140,6 +140,7 @@ Command msda_command() {
                       "natten-sim msda --workload B2_1536x2048_d256_L4_enc --phase backward --device a100-40gb --accumulator fp32",
                       "natten-sim msda --workload B4_800x1333_d256_L4 --order all --json"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::msda_schema;
   bind(command, msda_rows().essentials({"workload", "phase", "dtype", "update", "order", "device", "json"}), run_msda);
   return command;
 }

@@ -66,6 +66,7 @@ Command plan_command() {
   command.examples = {"natten-sim plan --preset hunyuan-video --device h100 --gpus 8 --dollars-per-hour 3",
                       "natten-sim plan -i 30 48 80 -n 24 -d 128 --layers 60 --attention-share 0.6 --device h200"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::plan_schema;
   bind(command,
        rows.essentials({"preset", "input", "device", "window", "gpus", "parallel", "dollars-per-hour", "for", "json"}),
        run_plan);

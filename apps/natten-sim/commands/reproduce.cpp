@@ -210,6 +210,7 @@ Command reproduce_command() {
   command.examples = {"natten-sim reproduce gna", "natten-sim reproduce gna --figure 4.5 --picture figure.pdf",
                       "natten-sim reproduce all --csv --output published.csv"};
   command.exit_codes = "0 all within tolerance (or a documented deviation), 1 internal error, 2 bad input, 3 out of tolerance.";
+  command.result_schema = report::published_schema;
   bind(command, reproduce_rows().essentials({"figure", "picture", "csv", "json"}), run_reproduce);
   command.positional_choices = joined(work_names(), " ");
   return command;

@@ -131,6 +131,7 @@ Command reuse_command() {
                       "natten-sim reuse --kernel fa2 -i 196608 -d 128 --causal --device h200 --fidelity timed",
                       "natten-sim reuse --stream-bytes 67108864 --passes 8 --device h200 --order sawtooth"};
   command.exit_codes = "0 done, 1 internal error, 2 bad input.";
+  command.result_schema = report::reuse_schema;
   bind(command, reuse_rows().essentials({"seqlen", "dim", "heads", "causal", "tile", "kernel", "device", "order", "compare", "fidelity", "picture", "json"}), run_reuse);
   return command;
 }

@@ -23,6 +23,7 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/study/recorded_run.hpp>
@@ -362,6 +363,9 @@ Command schedule_command() {
       "Masks: causal and window align the ends of both sequences (bottom-right).\nAlgorithms:\n" + algorithm_list();
   command.exit_codes = "0 done, 1 internal error, 2 bad input, or a schedule that deadlocks.";
   command.input_schema = schedule_input_schema;
+  command.result_schema = [] {
+    return report::one_of({report::schedule_schema(), report::kernel_schedule_schema()});
+  };
   bind(command, schedule_rows().essentials({"q-tiles", "seqlen-q", "heads", "device", "mask", "algorithm", "kernel", "compute", "reduce", "picture", "json"}), run_schedule);
   return command;
 }

@@ -4,10 +4,10 @@
 #include <natten_sim/core/closest_name.hpp>
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/json_text.hpp>
-#include <natten_sim/io/result_schemas.hpp>
 #include <natten_sim/io/value_text.hpp>
 #include <natten_sim/report/json.hpp>
 
+#include "cli/answer_schema.hpp"
 #include "cli/invocation.hpp"
 #include "cli/option_value.hpp"
 #include "cli/options.hpp"
@@ -39,7 +39,7 @@ std::vector<std::string> names_of_schemas() {
   return names;
 }
 
-/// Schema of all that --json prints: `input` by the rows of options, `result` by data/result-schemas.json.
+/// Schema of all that --json prints: `input` by the rows of options, `result` by its description.
 std::string schema_text(const Command& command) {
   const Json document = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
                          {"title", "natten-sim " + command.name + " --json"},
@@ -49,7 +49,7 @@ std::string schema_text(const Command& command) {
                            {"schema", {{"const", report::schema_name(command.name)}}},
                            {"version", {{"type", "string"}}},
                            {"input", command.input_schema()},
-                           {"result", result_schema(command.name)}}},
+                           {"result", answer_schema(command)}}},
                          {"required", Json::array({"schema", "version", "input", "result"})},
                          {"additionalProperties", false}};
   return json_text(document, JsonLayout::kIndented) + "\n";

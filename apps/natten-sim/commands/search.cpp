@@ -9,16 +9,19 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/emit.hpp>
 #include <natten_sim/report/json_sink.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/report/search_report.hpp>
 #include <natten_sim/report/window_recall.hpp>
 #include <natten_sim/study/search.hpp>
 
 #include "cli/answer_columns.hpp"
+#include "cli/answer_schema.hpp"
 #include "cli/batch.hpp"
 #include "cli/context.hpp"
 #include "cli/described.hpp"
 #include "cli/estimates.hpp"
+#include "cli/invocation.hpp"
 #include "cli/picture_file.hpp"
 #include "cli/reply.hpp"
 #include "cli/table_file.hpp"
@@ -174,9 +177,13 @@ void displace(DevicesSearch& asked, const std::string& key, const std::vector<st
   question.tiles.clear();
 }
 
+Json search_schema() { return report::with_emitted(report::search_schema()); }
+
 int run_batch(const SearchFlags& flags, const study::Context& context) {
   (void)study::resolved(flags.asked.question.setting, context.catalog);  // what is wrong with every line
-  LineReader<DevicesSearch> reader(asked_rows(), flags.asked, report::search_result_keys(), displace);
+  LineReader<DevicesSearch> reader(
+      asked_rows(), flags.asked,
+      report::member_names(answer_schema(Invocation("search", commands()).command())), displace);
   const AnswerColumns columns("search", split_at_commas(flags.columns), commands());
   return answer_batch(*flags.batch, flags.output, [&](BatchLine& line) {
     const DevicesSearch asked = reader.read(line.text, line.id);
@@ -241,6 +248,7 @@ Command search_command() {
       "Order: less time or larger objective, then NATTEN's fast path, then smaller stride product, then less "
       "uneven windows, then lexicographic. Rows differ in their window: see --distinct.";
   command.exit_codes = "0 done (also when nothing is feasible), 1 internal error, 2 bad input (with --batch: a line was bad).";
+  command.result_schema = search_schema;
   bind(command, search_rows().essentials({"preset", "input", "device", "window", "sparsity", "max-imbalance", "objective", "top", "emit", "heads", "dim", "json"}), run_search);
   return command;
 }

@@ -115,6 +115,7 @@ Command trust_command() {
                   .notes = "Judged are launches that no constant behind the answer was fitted to. Intervals are meant to hold 90%: "
                            "\"narrow\" holds less than 85%, \"wide\" more than 97%, \"few\" has under 20 answers.",
                   .exit_codes = "0 done, 1 internal error, 2 bad input."};
+  command.result_schema = report::trust_schema;
   bind(command, trust_options().essentials({"kind", "device", "answers", "json"}), run_trust);
   return command;
 }

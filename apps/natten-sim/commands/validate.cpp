@@ -141,10 +141,9 @@ int run_view(Job& job) {
   const bool drawn = job.flags.output.picture.has_value();
   if (drawn && !view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
   print(
-      job,
-      [&] { return report::Json{{"view", name}, {"rows", view->rows}}; },
-      [&] { return report::Rows{view->empty_row, view->rows}; }, [&] { return view->text; },
-      drawn ? view->picture : std::nullopt);
+      job, [&] { return report::view_json(name, *view); },
+      [&] { return report::Rows{view->empty_row, view->rows}; },
+      [&] { return view->text; }, drawn ? view->picture : std::nullopt);
   return kExitDone;
 }
 
@@ -384,6 +383,7 @@ Command validate_command() {
   Command command{.name = "validate",
                   .position = 90,
                   .summary = "Compare predictions with hardware counters, on a GPU or from recordings"};
+  command.result_schema = report::validate_schema;
   bind(command, validate_rows().essentials({"list", "recorded", "out", "check-only", "view", "rows", "report", "json"}), run_validate);
   command.group = kMeasuredCommands;
   command.examples = {"natten-sim validate --recorded data/recordings",

@@ -1,35 +1,35 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
+
+namespace natten_sim::report {
+
+template <typename Members>
+void describe(Members& m, Of<BackendTiles>) {
+  m.put("q_tile", path(&BackendTiles::tiles, &TilePair::q_tile));
+  m.put("kv_tile", path(&BackendTiles::tiles, &TilePair::kv_tile));
+  m.put("head_dim", &BackendTiles::head_dim, "Head dim that has them; null: all");
+  m.put("variant", unless_empty(&BackendTiles::variant), "Kernel schedule that has them; null: all");
+}
+
+template <typename Members>
+void describe(Members& m, Of<Backend>) {
+  m.put("name", &Backend::name, "Name of the backend");
+  m.put("architectures", &Backend::architectures, "Architectures that it runs on");
+  m.put("dtypes", &Backend::dtypes, "Element types");
+  m.put("kv_tiling", &Backend::kv_tiling, "Whether KV tiles are on a fixed grid");
+  m.put("forward", &Backend::forward, "Tiles of the forward pass");
+  m.put("backward", &Backend::backward, "Tiles of the backward pass");
+  m.put("source", &Backend::source);
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
 
-Json backend_json(const Backend& backend) {
-  const auto tiles = [](const std::vector<BackendTiles>& table) {
-    Json array = Json::array();
-    for (const BackendTiles& entry : table) {
-      array.push_back({{"q_tile", to_json(entry.tiles.q_tile)},
-                       {"kv_tile", to_json(entry.tiles.kv_tile)},
-                       {"head_dim", nullable(entry.head_dim)},
-                       {"variant", entry.variant.empty() ? Json() : Json(entry.variant)}});
-    }
-    return array;
-  };
-  return {{"name", backend.name},
-          {"architectures", backend.architectures},
-          {"dtypes", backend.dtypes},
-          {"kv_tiling", to_string(backend.kv_tiling)},
-          {"forward", tiles(backend.forward)},
-          {"backward", tiles(backend.backward)},
-          {"source", backend.source}};
-}
-
-Json backend_entries(const Catalog& catalog) {
-  Json entries = Json::array();
-  for (const Backend& backend : catalog.backends) entries.push_back(backend_json(backend));
-  return entries;
-}
+Json backend_entries(const Catalog& catalog) { return json_of(catalog.backends); }
 
 /// One row a tile pair.
 std::vector<Json> backend_rows(const Catalog& catalog) {
@@ -101,7 +101,8 @@ CatalogTable backends_table() {
           .entries = backend_entries,
           .rows = backend_rows,
           .text = backends_text,
-          .keep = keep_backend};
+          .keep = keep_backend,
+          .entry_schema = schema_of<Backend>};
 }
 
 }  // namespace natten_sim::report::tables

@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/study/cell_costs.hpp>
 
-namespace natten_sim::report::tables {
+namespace natten_sim::report {
+
 namespace {
 
 const char* walk_name(Walk pass) { return pass == Walk::kForward ? "forward" : "backward"; }
@@ -17,32 +19,46 @@ const char* evidence_name(const study::CoverageCell& row) {
   return row.missing.impossible ? "impossible" : "missing";
 }
 
-Json coverage_row(const study::CoverageCell& row) {
-  Json fields = {{"name", fmt::format("{} {} {} {} {}", row.cell.device, row.cell.kernel, row.cell.head_dim,
-                                      to_string(row.cell.dtype), walk_name(row.cell.pass))},
-                 {"device", row.cell.device},
-                 {"kernel", row.cell.kernel},
-                 {"head_dim", row.cell.head_dim},
-                 {"dtype", to_string(row.cell.dtype)},
-                 {"pass", walk_name(row.cell.pass)},
-                 {"evidence", evidence_name(row)},
-                 {"transfer", nullptr},
-                 {"interval", nullptr},
-                 {"source", row.missing.reason}};
-  if (!row.evidence) return fields;
-  if (!row.evidence->transfer.empty()) fields["transfer"] = row.evidence->transfer;
-  fields["interval"] = row.evidence->interval;
-  fields["source"] = row.evidence->source;
-  return fields;
+std::string cell_name(const study::CoverageCell& row) {
+  return fmt::format("{} {} {} {} {}", row.cell.device, row.cell.kernel, row.cell.head_dim,
+                     to_string(row.cell.dtype), walk_name(row.cell.pass));
 }
 
-std::vector<Json> coverage_rows(const Catalog& catalog) {
-  std::vector<Json> rows;
-  for (const study::CoverageCell& row : study::coverage(catalog)) rows.push_back(coverage_row(row));
-  return rows;
+}  // namespace
+
+template <typename Members>
+void describe(Members& m, Of<study::CoverageCell>) {
+  using C = study::CoverageCell;
+  using Cell = std::remove_cvref_t<decltype(C::cell)>;
+  const auto cell = [](auto get) { return path(&C::cell, get); };
+  m.put("name", &cell_name, "The cell: device, kernel, head dim, element type and pass");
+  m.put("device", cell(&Cell::device));
+  m.put("kernel", cell(&Cell::kernel));
+  m.put("head_dim", cell(&Cell::head_dim), "Head dim");
+  m.put("dtype", cell(&Cell::dtype), "Element type");
+  m.put("pass", cell([](const Cell& each) { return walk_name(each.pass); }), "forward or backward");
+  m.put("evidence", &evidence_name, "What its times rest on");
+  m.put(
+      "transfer",
+      [](const C& row) -> const std::string* {
+        return row.evidence && !row.evidence->transfer.empty() ? &row.evidence->transfer : nullptr;
+      },
+      "Kind of the transfer; null: measured, or no times");
+  m.put("interval", path(&C::evidence, &CostEvidence::interval),
+        "Half width of the 90% interval, as a fraction; null: no times");
+  m.put("source", [](const C& row) -> const std::string& {
+    return row.evidence ? row.evidence->source : row.missing.reason;
+  });
 }
 
-Json coverage_entries(const Catalog& catalog) { return coverage_rows(catalog); }
+}  // namespace natten_sim::report
+
+namespace natten_sim::report::tables {
+namespace {
+
+std::vector<Json> coverage_rows(const Catalog& catalog) { return rows_of(study::coverage(catalog)); }
+
+Json coverage_entries(const Catalog& catalog) { return json_of(study::coverage(catalog)); }
 
 /// `12%` measured, `12%t` transferred, `12%p` physical, `-` impossible, `?` missing.
 std::string coverage_mark(const study::CoverageCell& row) {
@@ -81,8 +97,13 @@ std::string coverage_text(const Catalog& catalog) {
 
 CatalogTable coverage_table();
 CatalogTable coverage_table() {
-  return {.name = "coverage", .position = 50, .entries = coverage_entries, .rows = coverage_rows,
-          .text = coverage_text, .in_overview = false};
+  return {.name = "coverage",
+          .position = 50,
+          .entries = coverage_entries,
+          .rows = coverage_rows,
+          .text = coverage_text,
+          .entry_schema = schema_of<study::CoverageCell>,
+          .in_overview = false};
 }
 
 }  // namespace natten_sim::report::tables

@@ -3,46 +3,68 @@
 #include <natten_sim/io/attention_kernels.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
+
+namespace natten_sim::report {
+
+namespace {
+
+std::vector<OpenObject> rates_of(const AttentionKernel& kernel) {
+  std::vector<OpenObject> rates;
+  for (const KernelRate& rate : kernel.rates) rates.push_back({natten_sim::to_json(rate)});
+  return rates;
+}
+
+/// The calibrated times of kernels.
+struct TimesTold {
+  const Catalog* catalog;
+};
+
+std::vector<OpenObject> times_of(const TimesTold& told) {
+  std::vector<OpenObject> times;
+  for (const KernelCosts& costs : told.catalog->kernel_costs) times.push_back({natten_sim::to_json(costs)});
+  return times;
+}
+
+}  // namespace
+
+template <typename Members>
+void describe(Members& m, Of<AttentionKernel>) {
+  using K = AttentionKernel;
+  m.put("name", &K::name, "Name of the kernel");
+  m.put("title", &K::title, "The same in words");
+  m.put("q_tile", &K::q_tile);
+  m.put("kv_tiles", &K::kv_tiles, "KV tiles by head dim", [](auto& tile) {
+    tile.put("head_dim", &KernelTile::head_dim, "Head dim");
+    tile.put("kv_tile", &KernelTile::kv_tile);
+    tile.put("stages", &KernelTile::stages, "KV tiles that are loaded ahead; null: not known");
+  });
+  m.put("schedule", &K::schedule, "How CTAs take Q tiles");
+  m.put("order", &K::order, "Order of the KV tiles");
+  m.put("ctas_per_sm", &K::ctas_per_sm, "CTAs at a time on an SM");
+  m.put("rates", &rates_of, "Measured rates, as a kernel file has them");
+  m.put("source", &K::source);
+}
+
+template <typename Members>
+void describe(Members& m, Of<TimesTold>) {
+  m.put("times", &times_of, "Calibrated times, as data/kernel-times.json has them");
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
 
-Json kernel_json(const AttentionKernel& kernel) {
-  Json tiles = Json::array(), rates = Json::array();
-  for (const KernelTile& tile : kernel.kv_tiles)
-    tiles.push_back({{"head_dim", tile.head_dim},
-                     {"kv_tile", tile.kv_tile},
-                     {"stages", tile.stages ? Json(*tile.stages) : Json()}});
-  for (const KernelRate& rate : kernel.rates) rates.push_back(natten_sim::to_json(rate));
-  return {{"name", kernel.name},
-          {"title", kernel.title},
-          {"q_tile", kernel.q_tile},
-          {"kv_tiles", tiles},
-          {"schedule", to_string(kernel.schedule)},
-          {"order", to_string(kernel.order)},
-          {"ctas_per_sm", kernel.ctas_per_sm},
-          {"rates", rates},
-          {"source", kernel.source}};
-}
+Json kernel_entries(const Catalog& catalog) { return json_of(catalog.kernels); }
 
-Json kernel_entries(const Catalog& catalog) {
-  Json entries = Json::array();
-  for (const AttentionKernel& kernel : catalog.kernels) entries.push_back(kernel_json(kernel));
-  return entries;
-}
-
-/// The calibrated times of kernels, as data/kernel-times.json has them.
-Json times_beside(const Catalog& catalog) {
-  Json entries = Json::array();
-  for (const KernelCosts& costs : catalog.kernel_costs) entries.push_back(natten_sim::to_json(costs));
-  return {{"times", entries}};
-}
+Json times_beside(const Catalog& catalog) { return json_of(TimesTold{&catalog}); }
 
 /// One row a kernel's rate.
 std::vector<Json> kernel_rows(const Catalog& catalog) {
   std::vector<Json> rows;
   for (const AttentionKernel& kernel : catalog.kernels) {
-    const Json fields = kernel_json(kernel);
+    const Json fields = json_of(kernel);
     for (const Json& rate : fields["rates"]) {
       Json row = {{"name", kernel.name}, {"title", kernel.title}};
       row.update(rate);
@@ -110,7 +132,9 @@ CatalogTable kernels_table() {
           .rows = kernel_rows,
           .text = kernels_text,
           .beside = times_beside,
-          .keep = keep_kernel};
+          .keep = keep_kernel,
+          .entry_schema = schema_of<AttentionKernel>,
+          .beside_schema = schema_of<TimesTold>};
 }
 
 }  // namespace natten_sim::report::tables

@@ -2,24 +2,29 @@
 
 #include <natten_sim/io/lowering_data.hpp>
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
+
+namespace natten_sim::report {
+
+template <typename Members>
+void describe(Members& m, Of<OperatorRelease>) {
+  using O = OperatorRelease;
+  m.put("name", &O::operator_name, "The operator");
+  m.put("release", &O::release, "Its release");
+  m.put("construct", &O::construct, "How its source adds; null: by a sort, without atomics");
+  m.put("condition", unless_empty(&O::condition), "When that holds; null: always");
+  m.put("source", &O::source);
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
 
-std::vector<Json> operator_rows(const Catalog&) {
-  std::vector<Json> rows;
-  for (const OperatorRelease& row : builtin_operators()) {
-    rows.push_back({{"name", row.operator_name},
-                    {"release", row.release},
-                    {"construct", row.construct ? Json(*row.construct) : Json()},
-                    {"condition", row.condition.empty() ? Json() : Json(row.condition)},
-                    {"source", row.source}});
-  }
-  return rows;
-}
+std::vector<Json> operator_rows(const Catalog&) { return rows_of(builtin_operators()); }
 
-Json operator_entries(const Catalog& catalog) { return operator_rows(catalog); }
+Json operator_entries(const Catalog&) { return json_of(builtin_operators()); }
 
 std::string operators_text(const Catalog&) {
   std::vector<std::vector<std::string>> rows = {{"operator", "release", "adds by"}};
@@ -37,6 +42,7 @@ CatalogTable operators_table() {
           .entries = operator_entries,
           .rows = operator_rows,
           .text = operators_text,
+          .entry_schema = schema_of<OperatorRelease>,
           .in_overview = false};
 }
 

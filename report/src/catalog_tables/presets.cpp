@@ -5,8 +5,63 @@
 
 #include <natten_sim/io/model_data.hpp>
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/study/plan.hpp>
+
+namespace natten_sim::report {
+
+namespace {
+
+/// A preset, and attention's share of its time.
+struct PresetTold {
+  const Preset* preset;
+  std::optional<study::PresetShare> share;
+
+  /// By FLOPs, where none is published.
+  [[nodiscard]] std::optional<Bounded> estimated() const {
+    return share && share->basis != study::RestBasis::kShare ? std::optional(share->share) : std::nullopt;
+  }
+};
+
+}  // namespace
+
+template <typename Members>
+void describe(Members& m, Of<PublishedWindow>) {
+  using W = PublishedWindow;
+  m.put("window", &W::window);
+  m.optional("dilation", unless_empty(&W::dilation), "Dilation, per axis");
+  m.put("q_tile", path(&W::tiles, &TilePair::q_tile), "Q tile, per axis; null: not published");
+  m.put("kv_tile", path(&W::tiles, &TilePair::kv_tile), "KV tile, per axis; null: not published");
+  m.put("strides", &W::strides, "Strides, per axis");
+  m.put("source", &W::source);
+}
+
+template <typename Members>
+void describe(Members& m, Of<PresetTold>) {
+  const auto of = [](auto member) { return path(&PresetTold::preset, member); };
+  m.put("name", of(&Preset::name), "Name of the preset");
+  m.put("description", of(&Preset::description), "The model");
+  m.put("layout", of(&Preset::layout), "Tokens per axis");
+  m.put("heads", of(&Preset::heads), "Heads");
+  m.put("head_dim", of(&Preset::head_dim), "Head dim");
+  m.put("attention_share", of(&Preset::attention_share),
+        "Published share of the time that is attention, 0..1; null: none");
+  m.put(
+      "share_basis",
+      [](const PresetTold& told) { return told.share ? told.share->basis : study::RestBasis::kUnknown; },
+      "What that share is known by");
+  m.put("estimated_share", path(&PresetTold::estimated, &Bounded::value),
+        "Share by FLOPs, 0..1; null: one is published, or nothing is known");
+  m.put("estimated_share_low", path(&PresetTold::estimated, &Bounded::low), "Lower bound of it");
+  m.put("estimated_share_high", path(&PresetTold::estimated, &Bounded::high), "Upper bound of it");
+  m.put("steps", of(&Preset::steps), "Steps of a run; null: not published");
+  m.put("dense_steps", of(&Preset::dense_steps), "Steps that stay dense; null: not published");
+  m.put("windows", of(&Preset::windows), "Published windows");
+  m.put("source", of(&Preset::source));
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
@@ -18,16 +73,6 @@ Shares shares() {
   return [shapes = model_shapes()](const Preset& preset) { return study::attention_share_of(preset, shapes); };
 }
 
-/// A published share, or an estimate: it, its bounds, and what it rests on.
-void add_share(const Preset& preset, const std::optional<study::PresetShare>& share, Json& entry) {
-  const bool estimated = share && share->basis != study::RestBasis::kShare;
-  entry["attention_share"] = nullable(preset.attention_share);
-  entry["share_basis"] = to_string(share ? share->basis : study::RestBasis::kUnknown);
-  entry["estimated_share"] = estimated ? Json(share->share.value) : Json();
-  entry["estimated_share_low"] = estimated ? Json(share->share.low) : Json();
-  entry["estimated_share_high"] = estimated ? Json(share->share.high) : Json();
-}
-
 std::string share_text(const std::optional<study::PresetShare>& share) {
   if (!share) return "";
   if (share->basis == study::RestBasis::kShare) return fmt::format("{:.1f}%", 100 * share->share.value);
@@ -35,47 +80,19 @@ std::string share_text(const std::optional<study::PresetShare>& share) {
                      100 * share->share.high);
 }
 
-Json preset_json(const Preset& preset, const Shares& share_of) {
-  Json windows = Json::array();
-  for (const PublishedWindow& window : preset.windows) {
-    Json entry;
-    entry["window"] = to_json(window.window);
-    if (!window.dilation.empty()) entry["dilation"] = to_json(window.dilation);
-    entry["q_tile"] = window.tiles ? to_json(window.tiles->q_tile) : Json();
-    entry["kv_tile"] = window.tiles ? to_json(window.tiles->kv_tile) : Json();
-    entry["strides"] = Json::array();
-    for (const Extents& stride : window.strides) entry["strides"].push_back(to_json(stride));
-    entry["source"] = window.source;
-    windows.push_back(entry);
-  }
-  Json fields = {{"name", preset.name},
-                 {"description", preset.description},
-                 {"layout", to_json(preset.layout)},
-                 {"heads", preset.heads},
-                 {"head_dim", preset.head_dim}};
-  add_share(preset, share_of(preset), fields);
-  fields.update({{"steps", nullable(preset.steps)},
-                 {"dense_steps", nullable(preset.dense_steps)},
-                 {"windows", windows},
-                 {"source", preset.source}});
-  return fields;
+std::vector<PresetTold> told_of(const Catalog& catalog) {
+  std::vector<PresetTold> presets;
+  const Shares share_of = shares();
+  for (const Preset& preset : catalog.presets) presets.push_back({&preset, share_of(preset)});
+  return presets;
 }
 
-Json preset_entries(const Catalog& catalog) {
-  Json entries = Json::array();
-  const Shares share_of = shares();
-  for (const Preset& preset : catalog.presets) entries.push_back(preset_json(preset, share_of));
-  return entries;
-}
+Json preset_entries(const Catalog& catalog) { return json_of(told_of(catalog)); }
 
 /// One row a preset.
 std::vector<Json> preset_rows(const Catalog& catalog) {
-  std::vector<Json> rows;
-  const Shares share_of = shares();
-  for (const Preset& preset : catalog.presets) {
-    rows.push_back(preset_json(preset, share_of));
-    rows.back().erase("windows");
-  }
+  std::vector<Json> rows = rows_of(told_of(catalog));
+  for (Json& row : rows) row.erase("windows");
   return rows;
 }
 
@@ -117,7 +134,8 @@ CatalogTable presets_table() {
           .entries = preset_entries,
           .rows = preset_rows,
           .text = presets_text,
-          .keep = keep_preset};
+          .keep = keep_preset,
+          .entry_schema = schema_of<PresetTold>};
 }
 
 }  // namespace natten_sim::report::tables

@@ -1,19 +1,24 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
+
+namespace natten_sim::report {
+
+template <typename Members>
+void describe(Members& m, Of<NattenRules>) {
+  m.put("name", &NattenRules::version, "The release");
+  m.put("copies", &NattenRules::copies, "First release with its copies into tiles");
+  m.put("changes", &NattenRules::changes, "What it changes, of what this program knows about");
+  m.put("source", &NattenRules::source);
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
 
-Json release_entries(const Catalog& catalog) {
-  Json entries = Json::array();
-  for (const NattenRules& release : catalog.natten)
-    entries.push_back({{"name", release.version},
-                       {"copies", release.copies},
-                       {"changes", release.changes},
-                       {"source", release.source}});
-  return entries;
-}
+Json release_entries(const Catalog& catalog) { return json_of(catalog.natten); }
 
 /// One row a change; a release that changes nothing has one without.
 std::vector<Json> release_rows(const Catalog& catalog) {
@@ -52,6 +57,7 @@ CatalogTable releases_table() {
           .entries = release_entries,
           .rows = release_rows,
           .text = releases_text,
+          .entry_schema = schema_of<NattenRules>,
           .in_overview = false};
 }
 

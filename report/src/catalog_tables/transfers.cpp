@@ -4,30 +4,45 @@
 
 #include <natten_sim/io/tile_physics.hpp>
 #include <natten_sim/report/catalog_report.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/study/cell_costs.hpp>
+
+namespace natten_sim::report {
+
+template <typename Members>
+void describe(Members& m, Of<TransferError>) {
+  using E = TransferError;
+  m.put("name", &E::kind, "Kind of the transfer");
+  m.put("points", &E::points, "Measured cells that judge it, each without itself and all that is nearer");
+  m.put("mean", &E::mean, "Mean of the relative errors");
+  m.put("worst", &E::worst, "Largest relative error");
+  m.put("interval", &E::interval, "Half width of the 90% interval, as a fraction");
+  m.put("inside", &E::inside, "Share of the cells within the interval that the others give, 0..1");
+}
+
+struct FittedTold {
+  OpenObject fit;
+};
+
+template <typename Members>
+void describe(Members& m, Of<FittedTold>) {
+  m.put("fit", &FittedTold::fit,
+        "What a fit to the catalog's measured cells gives, as data/tile-physics.json has it");
+}
+
+}  // namespace natten_sim::report
 
 namespace natten_sim::report::tables {
 namespace {
 
-Json transfer_entries(const Catalog& catalog) {
-  Json entries = Json::array();
-  for (const TransferError& error : catalog.physics.transfers)
-    entries.push_back({{"name", to_string(error.kind)},
-                       {"points", error.points},
-                       {"mean", error.mean},
-                       {"worst", error.worst},
-                       {"interval", error.interval},
-                       {"inside", error.inside}});
-  return entries;
-}
+Json transfer_entries(const Catalog& catalog) { return json_of(catalog.physics.transfers); }
 
-std::vector<Json> transfer_rows(const Catalog& catalog) {
-  const Json entries = transfer_entries(catalog);
-  return {entries.begin(), entries.end()};
-}
+std::vector<Json> transfer_rows(const Catalog& catalog) { return rows_of(catalog.physics.transfers); }
 
 /// What data/tile-physics.json should hold, from the catalog's measured cells.
-Json fit_beside(const Catalog& catalog) { return {{"fit", fitted_json(study::fitted_physics(catalog))}}; }
+Json fit_beside(const Catalog& catalog) {
+  return json_of(FittedTold{{fitted_json(study::fitted_physics(catalog))}});
+}
 
 ///     transfer            cells   mean  worst  interval  inside
 ///     other-device           34   4.4%  11.2%      9.8%     91%
@@ -56,6 +71,8 @@ CatalogTable transfers_table() {
           .rows = transfer_rows,
           .text = transfers_text,
           .beside = fit_beside,
+          .entry_schema = schema_of<TransferError>,
+          .beside_schema = schema_of<FittedTold>,
           .in_overview = false};
 }
 

@@ -1,6 +1,8 @@
 #include <natten_sim/report/closing.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "closings/closing_members.hpp"
+
 namespace natten_sim::report {
 
 std::string sentence(const Closing& closing) {
@@ -14,16 +16,9 @@ std::string closing_text(const std::optional<Closing>& closing) {
   return closing ? "\n" + wrapped_text(sentence(*closing)) : std::string();
 }
 
-Json closing_fields(const Closing& closing) {
-  Json fields = {{"sentence", sentence(closing)},
-          {"limit", closing.limit},
-          {"change", closing.change.empty() ? Json() : Json(closing.change)},
-          {"options", closing.options},
-          {"gain", nullable(closing.gain)},
-          {"certainty", closing.certainty}};
-  if (!closing.interval.is_null()) fields["interval"] = closing.interval;
-  return fields;
-}
+Json closing_fields(const Closing& closing) { return json_of(closing); }
+
+Json closing_schema() { return schema_of<Closing>(); }
 
 void add_closing(const std::optional<Closing>& closing, Json& result) {
   if (closing) result["conclusion"] = closing_fields(*closing);

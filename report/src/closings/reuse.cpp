@@ -93,17 +93,6 @@ std::string hangs_on(const study::ReuseAnswer& answer, const study::ReuseConclus
   return text;
 }
 
-Json interval_fields(const study::ReuseInterval& interval) {
-  Json influences = Json::array();
-  for (const study::ReuseInfluence& influence : interval.influences) {
-    influences.push_back({{"input", influence.input},
-                          {"values", influence.values},
-                          {"low_bytes", influence.low_bytes},
-                          {"high_bytes", influence.high_bytes}});
-  }
-  return {{"low_bytes", interval.low_bytes}, {"high_bytes", interval.high_bytes}, {"influences", influences}};
-}
-
 std::string assumption_of(const study::ReuseMethod& method) {
   return std::holds_alternative<study::TimedRun>(method)
              ? "CTAs were simulated in time, and a real kernel's drift differs"
@@ -136,7 +125,7 @@ Closing closing_of(const study::ReuseAnswer& answer, const study::ReuseConclusio
   Closing closing;
   closing.limit = limit_of(answer, end);
   closing.certainty = certainty_of_method(answer, end) + hangs_on(answer, end);
-  if (end.interval) closing.interval = interval_fields(*end.interval);
+  closing.interval = end.interval;
   if (end.change) {
     say_change(end, closing);
   } else if (end.limit == study::ReuseLimit::kNoCache) {

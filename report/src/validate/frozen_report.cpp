@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/validation_report.hpp>
 
@@ -9,43 +10,64 @@ namespace {
 using validate::FrozenPrediction;
 using validate::FrozenPredictions;
 
-Json parameters_json(const validate::Point& point) {
-  Json parameters = Json::object();
-  for (const validate::Parameter& each : point->parameters())
-    std::visit([&](const auto& value) { parameters[each.name] = value; }, each.value);
+/// A prediction of an answer.
+struct FrozenRow {
+  const std::string* device;
+  const FrozenPrediction* frozen;
+};
+
+OpenObject parameters_of(const FrozenRow& row) {
+  OpenObject parameters;
+  for (const validate::Parameter& each : row.frozen->point->parameters())
+    std::visit([&](const auto& value) { parameters.members[each.name] = value; }, each.value);
   return parameters;
 }
 
-Json frozen_row(const std::string& device, const std::string& suite, const std::string& point,
-                const validate::Prediction& prediction) {
-  const auto& [counter, model, value, fitted, interval] = prediction;
-  return {{"suite", suite},
-          {"device", device},
-          {"point", point},
-          {"counter", counter},
-          {"model", model},
-          {"fitted", fitted},
-          {"predicted", value},
-          {"low", interval ? Json(interval->low) : Json(nullptr)},
-          {"high", interval ? Json(interval->high) : Json(nullptr)}};
+std::vector<FrozenRow> rows_in(const FrozenPredictions& frozen) {
+  std::vector<FrozenRow> rows;
+  for (const FrozenPrediction& each : frozen.predictions) rows.push_back({&frozen.device, &each});
+  return rows;
 }
 
 }  // namespace
 
-Json frozen_json(const FrozenPredictions& frozen) {
-  Json rows = Json::array();
-  for (const FrozenPrediction& each : frozen.predictions) {
-    rows.push_back(frozen_row(frozen.device, each.suite, validate::key_of(each.point), each.prediction));
-    rows.back()["parameters"] = parameters_json(each.point);
-  }
-  return {{"predictions", std::move(rows)}, {"not_predicted", frozen.silent}};
+template <typename Members>
+void describe(Members& m, Of<FrozenRow>) {
+  using P = validate::Prediction;
+  using I = validate::PredictedInterval;
+  const auto of = [](auto... members) {
+    return path(&FrozenRow::frozen, &FrozenPrediction::prediction, members...);
+  };
+  m.put("suite", path(&FrozenRow::frozen, &FrozenPrediction::suite));
+  m.put("device", path(&FrozenRow::device));
+  m.put("point", [](const FrozenRow& row) { return validate::key_of(row.frozen->point); },
+        "The launch, by its key in a recording");
+  m.put("counter", of(&P::counter));
+  m.put("model", of(&P::model));
+  m.put("fitted", of(&P::fitted), "Whether the model was fitted to this point");
+  m.put("predicted", of(&P::value), "What is predicted");
+  m.put("low", of(&P::interval, &I::low), "Lower end of the interval; null: none is stated");
+  m.put("high", of(&P::interval, &I::high), "Upper end of the interval; null: none is stated");
+  m.put("parameters", &parameters_of, "Parameters of the point, by name");
 }
 
+template <typename Members>
+void describe(Members& m, Of<FrozenPredictions>) {
+  m.put("predictions", &rows_in, "Predictions of the suites, in the order of their points");
+  m.put("not_predicted", &FrozenPredictions::silent, "Points that no model answers");
+}
+
+Json frozen_json(const FrozenPredictions& frozen) { return json_of(frozen); }
+
+Json frozen_schema() { return schema_of<FrozenPredictions>(); }
+
 Rows frozen_rows(const FrozenPredictions& frozen) {
-  std::vector<Json> rows;
-  for (const FrozenPrediction& each : frozen.predictions)
-    rows.push_back(frozen_row(frozen.device, each.suite, validate::key_of(each.point), each.prediction));
-  return {frozen_row("", "", "", {}), rows};
+  std::vector<Json> rows = rows_of(rows_in(frozen));
+  for (Json& row : rows) row.erase("parameters");
+  Json header = Json::object();
+  for (const std::string& name : member_names(schema_of<FrozenRow>())) header[name] = nullptr;
+  header.erase("parameters");
+  return {header, rows};
 }
 
 std::string frozen_text(const FrozenPredictions& frozen) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
 #include <natten_sim/report/validation_report.hpp>
 
@@ -16,29 +17,46 @@ std::ptrdiff_t count_of(const std::vector<LoweringCheck>& checks, LoweringVerdic
                        [&](const LoweringCheck& each) { return each.verdict == verdict; });
 }
 
-Json lowering_row(const LoweringCheck& check) {
-  const Lowering& row = check.promised;
-  return {{"construct", row.construct},         {"arch", row.architecture},
-          {"dtype", to_string(row.type)},       {"path", to_string(row.path)},
-          {"instruction", row.instruction},     {"found_path", check.path ? to_string(*check.path) : ""},
-          {"found", joined(check.found, " ")},  {"kernel", check.kernel},
-          {"verdict", to_string(check.verdict)}};
-}
-
-std::vector<Json> lowering_rows(const std::vector<LoweringCheck>& checks) {
-  std::vector<Json> rows;
-  for (const LoweringCheck& check : checks) rows.push_back(lowering_row(check));
-  return rows;
-}
+struct LoweringsTold {
+  const std::vector<LoweringCheck>* checks;
+};
 
 }  // namespace
 
-Json lowering_checks_json(const std::vector<LoweringCheck>& checks) {
-  return {{"lowerings", lowering_rows(checks)}, {"wrong", count_of(checks, LoweringVerdict::kWrong)}};
+template <typename Members>
+void describe(Members& m, Of<LoweringCheck>) {
+  using C = LoweringCheck;
+  const auto promised = [](auto member) { return path(&C::promised, member); };
+  m.put("construct", promised(&Lowering::construct), "How the source adds");
+  m.put("arch", promised(&Lowering::architecture), "Architecture");
+  m.put("dtype", promised(&Lowering::type), "Element type");
+  m.put("path", promised(&Lowering::path), "Kind of instruction that is promised");
+  m.put("instruction", promised(&Lowering::instruction), "Instruction that is promised");
+  m.put(
+      "found_path", [](const C& check) { return std::string(check.path ? to_string(*check.path) : ""); },
+      "Kind that was found; empty: none");
+  m.put(
+      "found", [](const C& check) { return joined(check.found, " "); }, "Instructions that were found");
+  m.put("kernel", &C::kernel, "Kernel of this build that has the construct");
+  m.put("verdict", &C::verdict, "Whether they agree");
 }
 
+template <typename Members>
+void describe(Members& m, Of<LoweringsTold>) {
+  m.put("lowerings", &LoweringsTold::checks, "Constructs and the instructions that they become");
+  m.put(
+      "wrong", [](const LoweringsTold& told) { return count_of(*told.checks, LoweringVerdict::kWrong); },
+      "Instructions other than promised");
+}
+
+Json lowering_checks_json(const std::vector<LoweringCheck>& checks) {
+  return json_of(LoweringsTold{&checks});
+}
+
+Json lowering_checks_schema() { return schema_of<LoweringsTold>(); }
+
 Rows lowering_checks_rows(const std::vector<LoweringCheck>& checks) {
-  return {lowering_row({}), lowering_rows(checks)};
+  return {json_of(LoweringCheck{}), rows_of(checks)};
 }
 
 std::string lowering_checks_text(const std::vector<LoweringCheck>& checks) {

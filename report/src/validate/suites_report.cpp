@@ -7,31 +7,35 @@
 #include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
 
+#include "validate/validation_members.hpp"
+
 namespace natten_sim::report {
 namespace {
 
 using namespace natten_sim::validate;
 
-/// JSON knows no infinity.
-Json finite_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json scores_json(const Suite& suite) {
-  Json scores = Json::array();
+/// The tolerances of a suite that have a score.
+std::vector<const Tolerance*> scored_tolerances(const Suite& suite) {
+  std::vector<const Tolerance*> scored;
   for (const Tolerance& each : suite.tolerances) {
-    if (!each.score) continue;
-    scores.push_back({{"counter", each.counter},
-                      {"model", each.model},
-                      {"group", each.group},
-                      {"tolerance", each.relative},
-                      {"points", each.score->points},
-                      {"within", each.score->within},
-                      {"median", each.score->median},
-                      {"p90", each.score->p90},
-                      {"rank", each.score->rank},
-                      {"skill", each.score->skill ? Json(*each.score->skill) : Json(nullptr)}});
+    if (each.score) scored.push_back(&each);
   }
-  return scores;
+  return scored;
 }
+
+std::vector<const CounterSpec*> counters_of(const Suite& suite) {
+  std::vector<const CounterSpec*> specs;
+  for (const std::string& label : suite.counters) specs.push_back(&counter(label));
+  return specs;
+}
+
+struct SuitesTold {
+  const std::vector<Suite>* suites;
+};
+
+struct ChecksTold {
+  const std::vector<CheckedPoint>* checks;
+};
 
 /// What a score judges, without the suite's name, which stands beside it.
 std::string judged(const Suite& suite, const Tolerance& tolerance) {
@@ -58,39 +62,6 @@ std::string stored_scores_text(const std::vector<Suite>& suites) {
   return table.size() == 1 ? "" : "\nStored scores\n" + text_table(table);
 }
 
-std::vector<Json> suite_rows(const std::vector<Suite>& suites) {
-  std::vector<Json> rows;
-  for (const Suite& suite : suites) {
-    Json counters = Json::array();
-    for (const std::string& label : suite.counters) {
-      const CounterSpec& spec = counter(label);
-      counters.push_back({{"label", label},
-                          {"metric", std::string(spec.metric)},
-                          {"unit", std::string(spec.unit)},
-                          {"meaning", std::string(spec.meaning)}});
-    }
-    rows.push_back({{"name", suite.name},
-                    {"title", suite.title},
-                    {"points", suite.points.size()},
-                    {"counters", counters},
-                    {"scores", scores_json(suite)}});
-  }
-  return rows;
-}
-
-/// Whether the check passed; null where it did not run.
-std::vector<Json> check_rows(const std::vector<CheckedPoint>& checks) {
-  std::vector<Json> rows;
-  for (const CheckedPoint& check : checks) {
-    rows.push_back({{"point", check.key},
-                    {"error", check.ran ? finite_or_null(check.error) : Json(nullptr)},
-                    {"naive_error", check.ran ? finite_or_null(check.naive_error) : Json(nullptr)},
-                    {"passed", check.ran ? Json(check.passed) : Json(nullptr)},
-                    {"status", check.status}});
-  }
-  return rows;
-}
-
 std::size_t count_wrong(const std::vector<CheckedPoint>& checks) {
   return static_cast<std::size_t>(std::count_if(
       checks.begin(), checks.end(), [](const CheckedPoint& check) { return check.ran && !check.passed; }));
@@ -98,10 +69,64 @@ std::size_t count_wrong(const std::vector<CheckedPoint>& checks) {
 
 }  // namespace
 
-Json suites_json(const std::vector<Suite>& suites) { return {{"suites", suite_rows(suites)}}; }
+template <typename Members>
+void describe(Members& m, Of<Tolerance>) {
+  m.put("counter", &Tolerance::counter);
+  m.put("model", &Tolerance::model);
+  m.put("group", &Tolerance::group);
+  m.put("tolerance", &Tolerance::relative, "Largest deviation that agrees");
+  m.include([](const Tolerance& each) -> const Score& { return *each.score; },
+            [](auto& score) { put_score(score, [](auto member) { return member; }); });
+}
+
+template <typename Members>
+void describe(Members& m, Of<Suite>) {
+  m.put("name", &Suite::name, "Name of the suite");
+  m.put("title", &Suite::title, "What it measures");
+  m.put("points", path(&Suite::points, &std::vector<Point>::size), "Launches");
+  m.put("counters", &counters_of, "Counters that it reads", [](auto& each) {
+    each.put("label", &CounterSpec::label, "Name of the counter here");
+    each.put("metric", &CounterSpec::metric, "Its name in CUPTI and Nsight Compute");
+    each.put("unit", &CounterSpec::unit, "Its unit");
+    each.put("meaning", &CounterSpec::meaning, "What it counts");
+  });
+  m.put("scores", &scored_tolerances, "Stored scores, below which they may not fall");
+}
+
+template <typename Members>
+void describe(Members& m, Of<SuitesTold>) {
+  m.put("suites", &SuitesTold::suites, "Suites of measurements");
+}
+
+template <typename Members>
+void describe(Members& m, Of<CheckedPoint>) {
+  using C = CheckedPoint;
+  const auto if_ran = [](auto get) {
+    return [get](const C& check) {
+      using Value = std::remove_cvref_t<decltype(std::invoke(get, check))>;
+      return check.ran ? std::optional<Value>(std::invoke(get, check)) : std::nullopt;
+    };
+  };
+  m.put("point", &C::key, "The launch, by its key");
+  m.put("error", finite(if_ran(&C::error)), "Relative error of the kernel; null: it did not run");
+  m.put("naive_error", finite(if_ran(&C::naive_error)),
+        "Relative error of a plain computation in the same type; null: it did not run");
+  m.put("passed", if_ran(&C::passed), "Whether the kernel is right; null: it did not run");
+  m.put("status", &C::status, "Whether it was checked, or why not");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ChecksTold>) {
+  m.put("checks", &ChecksTold::checks, "Kernels beside their oracles");
+  m.put("failed", path(&ChecksTold::checks, &count_wrong), "Kernels that are wrong");
+}
+
+Json suites_json(const std::vector<Suite>& suites) { return json_of(SuitesTold{&suites}); }
+
+Json suites_schema() { return schema_of<SuitesTold>(); }
 
 Rows suites_rows(const std::vector<Suite>& suites) {
-  std::vector<Json> rows = suite_rows(suites);
+  std::vector<Json> rows = rows_of(suites);
   for (Json& row : rows) {
     std::string labels;
     for (const Json& each : row["counters"]) {
@@ -129,12 +154,12 @@ std::string suites_text(const std::vector<Suite>& suites) {
   return text + stored_scores_text(suites);
 }
 
-Json checks_json(const std::vector<CheckedPoint>& checks) {
-  return {{"checks", check_rows(checks)}, {"failed", count_wrong(checks)}};
-}
+Json checks_json(const std::vector<CheckedPoint>& checks) { return json_of(ChecksTold{&checks}); }
+
+Json checks_schema() { return schema_of<ChecksTold>(); }
 
 Rows checks_rows(const std::vector<CheckedPoint>& checks) {
-  return {check_rows({CheckedPoint{}}).front(), check_rows(checks)};
+  return {json_of(CheckedPoint{}), rows_of(checks)};
 }
 
 std::string checks_text(const std::vector<CheckedPoint>& checks) {

@@ -1,5 +1,3 @@
-#include <natten_sim/report/validation_report.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -8,40 +6,38 @@
 #include <fmt/format.h>
 
 #include <natten_sim/report/text_table.hpp>
+#include <natten_sim/report/validation_report.hpp>
 #include <natten_sim/validate/cases/attention.hpp>
 #include <natten_sim/validate/compare/saving.hpp>
 #include <natten_sim/validate/measure/counters.hpp>
+
+#include "validate/validation_members.hpp"
 
 namespace natten_sim::report {
 namespace {
 
 using namespace natten_sim::validate;
 
-/// JSON knows no infinity.
-Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+/// A recorded time, as it is printed.
+struct TimedRow {
+  const Recording* recording;
+  const RecordedRow* row;
+};
 
-Json row_json(const ComparisonRow& row) {
-  return {{"suite", row.suite},
-          {"device", row.device},
-          {"point", row.point},
-          {"group", row.group},
-          {"counter", row.counter},
-          {"model", row.model},
-          {"predicted", row.predicted},
-          {"measured", row.measured},
-          {"deviation", finite(row.deviation)},
-          {"spread", row.spread},
-          {"fitted", row.fitted},
-          {"tolerance", row.tolerance ? Json(*row.tolerance) : Json(nullptr)},
-          {"verdict", to_string(row.verdict)},
-          {"cause", row.cause}};
-}
+/// What `validate` answers about recordings.
+struct ValidationTold {
+  const std::vector<Recording>* recordings;
+  const Comparison* comparison;
+};
 
-Json errors_json(const std::optional<ErrorSummary>& errors) {
-  if (!errors) return nullptr;
-  return {{"points", errors->points},         {"mape", finite(errors->mape)},
-          {"median", finite(errors->median)}, {"p95", finite(errors->p95)},
-          {"worst", finite(errors->worst)},   {"worst_point", errors->worst_point}};
+std::vector<TimedRow> timed_rows(const ValidationTold& told) {
+  std::vector<TimedRow> rows;
+  for (const Recording& recording : *told.recordings) {
+    for (const RecordedRow& row : recording.rows) {
+      if (row.timing) rows.push_back({&recording, &row});
+    }
+  }
+  return rows;
 }
 
 std::string percent(double fraction) {
@@ -143,27 +139,6 @@ std::string scores_text(const Comparison& comparison) {
          text_table(table, LastColumn::kLeft);
 }
 
-Json score_json(const Score& score) {
-  return {{"points", score.points},
-          {"within", score.within},
-          {"median", finite(score.median)},
-          {"p90", finite(score.p90)},
-          {"rank", score.rank},
-          {"skill", score.skill ? finite(*score.skill) : Json(nullptr)}};
-}
-
-Json score_result_json(const ScoreResult& score) {
-  return {{"suite", score.suite},
-          {"counter", score.counter},
-          {"model", score.model},
-          {"group", score.group},
-          {"tolerance", score.tolerance},
-          {"reached", score_json(score.reached)},
-          {"stored", score_json(score.stored)},
-          {"judged", score.judged()},
-          {"held", score.held()}};
-}
-
 std::string misses_text(const Comparison& comparison) {
   std::vector<std::vector<std::string>> outside = {
       {"point", "counter", "predicted", "measured", "deviation", "tolerance"}};
@@ -242,53 +217,123 @@ std::string throughput_text(const Recording& recording) {
 
 }  // namespace
 
-Json validation_json(const std::vector<Recording>& recordings, const Comparison& comparison) {
-  Json heads = Json::array(), rows = Json::array(), groups = Json::array(), times = Json::array();
-  for (const Recording& recording : recordings) {
-    heads.push_back({{"suite", recording.head.suite},
-                     {"points", recording.rows.size()},
-                     {"device", recording.head.device.name},
-                     {"driver", recording.head.driver},
-                     {"toolkit", recording.head.toolkit},
-                     {"profiler", recording.head.profiler},
-                     {"commit", recording.head.commit}});
-    for (const RecordedRow& row : recording.rows) {
-      if (!row.timing) continue;
-      const auto rate = teraflops(row);
-      times.push_back({{"suite", recording.head.suite},
-                       {"point", key_of(row.point)},
-                       {"median_ms", row.timing->milliseconds.median},
-                       {"p95_ms", row.timing->milliseconds.p95},
-                       {"repetitions", row.timing->repetitions},
-                       {"inputs", row.timing->inputs},
-                       {"tflops", rate ? Json(*rate) : Json(nullptr)}});
-    }
-  }
-  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
-  for (const GroupSummary& group : comparison.groups) {
-    groups.push_back({{"suite", group.suite},
-                      {"device", group.device},
-                      {"counter", group.counter},
-                      {"model", group.model},
-                      {"group", group.group},
-                      {"not_fitted", errors_json(group.not_fitted)},
-                      {"fitted", errors_json(group.fitted)}});
-  }
-  Json scores = Json::array();
-  for (const ScoreResult& score : comparison.scores) scores.push_back(score_result_json(score));
-  return {{"recordings", heads},
-          {"rows", rows},
-          {"groups", groups},
-          {"throughput", times},
-          {"scores", scores},
-          {"within", comparison.within},
-          {"excused", comparison.excused},
-          {"excused_worst", comparison.excused_worst},
-          {"out_of_tolerance", comparison.outside},
-          {"scored", comparison.scored},
-          {"scores_missed", comparison.scores_missed},
-          {"notes", comparison.notes}};
+template <typename Members>
+void describe(Members& m, Of<ComparisonRow>) {
+  using R = ComparisonRow;
+  m.put("suite", &R::suite);
+  m.put("device", &R::device);
+  m.put("point", &R::point, "The launch, by its key in the recording");
+  m.put("group", &R::group);
+  m.put("counter", &R::counter);
+  m.put("model", &R::model);
+  m.put("predicted", &R::predicted, "What was predicted");
+  m.put("measured", &R::measured, "What was measured, the median");
+  m.put("deviation", finite(&R::deviation),
+        "Predicted over measured, less 1; of savings the difference; null: nothing was measured");
+  m.put("spread", &R::spread, "Largest less smallest measurement over the median");
+  m.put("fitted", &R::fitted, "Whether the model was fitted to this point");
+  m.put("tolerance", &R::tolerance, "Largest deviation that agrees; null: none is stated");
+  m.put("verdict", &R::verdict, "Whether the values agree");
+  m.put("cause", &R::cause, "Cause of a known miss; empty: it is none");
 }
+
+template <typename Members>
+void describe(Members& m, Of<ErrorSummary>) {
+  using E = ErrorSummary;
+  m.put("points", &E::points, "Points");
+  m.put("mape", finite(&E::mape),
+        "Mean of the absolute relative errors; null: nothing was measured somewhere");
+  m.put("median", finite(&E::median));
+  m.put("p95", finite(&E::p95), "95th percentile of the relative errors");
+  m.put("worst", finite(&E::worst), "Largest relative error");
+  m.put("worst_point", &E::worst_point, "The point with that error");
+}
+
+template <typename Members>
+void describe(Members& m, Of<GroupSummary>) {
+  using G = GroupSummary;
+  m.put("suite", &G::suite);
+  m.put("device", &G::device);
+  m.put("counter", &G::counter);
+  m.put("model", &G::model);
+  m.put("group", &G::group);
+  m.put("not_fitted", &G::not_fitted,
+        "Errors on points that the model was not fitted to; null: there are none");
+  m.put("fitted", &G::fitted, "Errors on points that the model was fitted to; null: there are none");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ScoreResult>) {
+  using S = ScoreResult;
+  m.put("suite", &S::suite);
+  m.put("counter", &S::counter);
+  m.put("model", &S::model);
+  m.put("group", &S::group);
+  m.put("tolerance", &S::tolerance, "Largest deviation that agrees");
+  m.put("reached", &S::reached, "The score now",
+        [](auto& score) { put_score(score, [](auto member) { return member; }); });
+  m.put("stored", &S::stored, "The score below which it may not fall",
+        [](auto& score) { put_score(score, [](auto member) { return member; }); });
+  m.put("judged", &S::judged, "Whether there are as many points as the stored score was made of");
+  m.put("held", &S::held, "Whether the score is as good as the stored one");
+}
+
+template <typename Members>
+void describe(Members& m, Of<Recording>) {
+  const auto head = [](auto... members) { return path(&Recording::head, members...); };
+  m.put("suite", head(&RecordingHead::suite));
+  m.put("points", path(&Recording::rows, &std::vector<RecordedRow>::size), "Recorded launches");
+  m.put("device", head(&RecordingHead::device, &RecordedDevice::name), "GPU, as its driver names it");
+  m.put("driver", head(&RecordingHead::driver), "Driver");
+  m.put("toolkit", head(&RecordingHead::toolkit), "CUDA toolkit");
+  m.put("profiler", head(&RecordingHead::profiler), "Profiler, or why there are no counters");
+  m.put("commit", head(&RecordingHead::commit), "Commit of the sources that measured");
+}
+
+template <typename Members>
+void describe(Members& m, Of<TimedRow>) {
+  const auto timing = [](auto get) {
+    return [get](const TimedRow& each) { return std::invoke(get, *each.row->timing); };
+  };
+  m.put("suite", path(&TimedRow::recording, &Recording::head, &RecordingHead::suite));
+  m.put(
+      "point", [](const TimedRow& each) { return key_of(each.row->point); },
+      "The launch, by its key in the recording");
+  m.put("median_ms", timing([](const auto& each) { return each.milliseconds.median; }),
+        "Measured time, the median");
+  m.put("p95_ms", timing([](const auto& each) { return each.milliseconds.p95; }),
+        "Measured time, its 95th percentile");
+  m.put("repetitions", timing([](const auto& each) { return each.repetitions; }), "Timed launches");
+  m.put("inputs", timing([](const auto& each) { return each.inputs; }),
+        "Inputs that they went through in turn");
+  m.put(
+      "tflops", [](const TimedRow& each) { return teraflops(*each.row); },
+      "TFLOP/s; null: the launch multiplies nothing");
+}
+
+template <typename Members>
+void describe(Members& m, Of<ValidationTold>) {
+  using C = Comparison;
+  const auto of = [](auto member) { return path(&ValidationTold::comparison, member); };
+  m.put("recordings", &ValidationTold::recordings, "Recordings that were read");
+  m.put("rows", of(&C::rows), "A row per prediction that is compared");
+  m.put("groups", of(&C::groups), "Errors of groups of points");
+  m.put("throughput", &timed_rows, "Recorded times");
+  m.put("scores", of(&C::scores), "Scores of points that are judged together");
+  m.put("within", of(&C::within), "Rows within their tolerance");
+  m.put("excused", of(&C::excused), "Known misses");
+  m.put("excused_worst", of(&C::excused_worst), "Largest deviation of a known miss");
+  m.put("out_of_tolerance", of(&C::outside), "New misses");
+  m.put("scored", of(&C::scored), "Rows that scores judge");
+  m.put("scores_missed", of(&C::scores_missed), "Scores below what is stored");
+  m.put("notes", of(&C::notes), "Points without a measurement or a prediction, and why");
+}
+
+Json validation_json(const std::vector<Recording>& recordings, const Comparison& comparison) {
+  return json_of(ValidationTold{&recordings, &comparison});
+}
+
+Json validation_schema() { return schema_of<ValidationTold>(); }
 
 bool has_throughput_table(const std::vector<Recording>& recordings) {
   return std::any_of(recordings.begin(), recordings.end(),
@@ -324,9 +369,7 @@ std::string verdict_text(const Comparison& comparison) {
 }
 
 Rows validation_rows(const Comparison& comparison) {
-  std::vector<Json> rows;
-  for (const ComparisonRow& row : comparison.rows) rows.push_back(row_json(row));
-  return {row_json(ComparisonRow{}), rows};
+  return {json_of(ComparisonRow{}), rows_of(comparison.rows)};
 }
 
 }  // namespace natten_sim::report

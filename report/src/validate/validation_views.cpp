@@ -1,4 +1,5 @@
 #include <natten_sim/core/registry.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 
 #include "validate/view_tables.hpp"
@@ -26,6 +27,29 @@ Registry<ViewKind>& view_registry() {
 }
 
 }  // namespace
+
+namespace {
+
+struct ViewTold {
+  std::string name;
+  std::vector<OpenObject> rows;
+};
+
+}  // namespace
+
+template <typename Members>
+void describe(Members& m, Of<ViewTold>) {
+  m.put("view", &ViewTold::name, "Name of the view");
+  m.put("rows", &ViewTold::rows, "Rows of the view; docs/cli-validate.md names their columns");
+}
+
+Json view_json(const std::string& name, const ValidationView& view) {
+  ViewTold told{name, {}};
+  for (const Json& row : view.rows) told.rows.push_back({row});
+  return json_of(told);
+}
+
+Json view_schema() { return schema_of<ViewTold>(); }
 
 const std::vector<const ViewKind*>& view_kinds() { return view_registry().sorted(); }
 const ViewKind& view_kind(const std::string& name) { return view_registry().find(name); }

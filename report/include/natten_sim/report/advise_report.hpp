@@ -10,6 +10,7 @@ namespace natten_sim::report {
 
 /// One object a device, with its choices: configuration, times, speedups, the call and its check.
 [[nodiscard]] Json advise_result(const study::AdviseAnswer& answer, const study::Context& context);
+[[nodiscard]] Json advise_schema();
 
 /// One row a choice.
 [[nodiscard]] Rows advise_rows(const study::AdviseAnswer& answer, const study::Context& context);

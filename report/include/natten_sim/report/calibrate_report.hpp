@@ -11,6 +11,7 @@ namespace natten_sim::report {
 /// Entries as data/kernel-times.json has them, beside every run: measured, predicted, predicted without it;
 /// and the runs to measure next.
 [[nodiscard]] Json calibrate_result(const study::CalibrateAnswer& answer, const study::Context& context);
+[[nodiscard]] Json calibrate_schema();
 
 /// One row a run.
 [[nodiscard]] Rows calibrate_rows(const study::CalibrateAnswer& answer);

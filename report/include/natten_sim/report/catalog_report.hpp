@@ -24,6 +24,8 @@ struct CatalogTable {
   /// Leaves one entry of this table in the catalog, by its name or the beginning of one. @throws UnknownName.
   /// Null: entries are not asked for by name.
   void (*keep)(Catalog& catalog, const std::string& name) = nullptr;
+  Json (*entry_schema)() = nullptr;   ///< JSON Schema of an entry
+  Json (*beside_schema)() = nullptr;  ///< and of what stands beside them
   bool in_overview = true;  ///< the names of all tables have its entries
 };
 
@@ -49,6 +51,8 @@ const CatalogTable& add_catalog_table(CatalogTable table);
 
 /// {"presets": ["cosmos-1-video", ..], ..}
 [[nodiscard]] Json catalog_names_json(const Catalog& catalog);
+/// JSON Schema of all that `list` answers: names, tables and entries.
+[[nodiscard]] Json catalog_schema();
 /// Columns `list`, `name`, `source`.
 [[nodiscard]] Rows catalog_names_rows(const Catalog& catalog);
 [[nodiscard]] std::string catalog_names_text(const Catalog& catalog);

@@ -33,7 +33,8 @@ struct Closing {
   std::string gain_text;       ///< empty with an empty change, or where nothing is promised
   std::optional<double> gain;  ///< before over after
   std::string certainty;
-  Json interval;  ///< between which values the answer lies, and by what; null: not asked
+  std::optional<study::ReuseInterval>
+      interval;                   ///< between which values the answer lies, and by what; none: not asked
   Json options = Json::object();  ///< the change as options of the subcommand, by their names in `input`
 };
 
@@ -61,6 +62,7 @@ struct Closing {
 
 /// {"sentence", "limit", "change", "options", "gain", "certainty"}
 [[nodiscard]] Json closing_fields(const Closing& closing);
+[[nodiscard]] Json closing_schema();
 
 /// Adds them as `conclusion`; nothing without one.
 void add_closing(const std::optional<Closing>& closing, Json& result);

@@ -19,12 +19,10 @@ class JsonMembers;
 
 /// The `result` of `count`, with the `backward` object if that pass was counted.
 [[nodiscard]] Json count_result(const study::CountAnswer& answer);
+[[nodiscard]] Json count_schema();
 
 /// The same as members of an object, written at once: half a microsecond.
 void write_count_result(const study::CountAnswer& answer, JsonMembers& members);
-
-/// The keys that a `result` may have, so that programs which read one as input pass over them.
-[[nodiscard]] std::vector<std::string> count_result_keys();
 
 /// One row: the columns of `input`, then those of the result.
 [[nodiscard]] Rows count_rows(const Json& input, const study::CountAnswer& answer);

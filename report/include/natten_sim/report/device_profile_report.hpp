@@ -15,6 +15,7 @@ namespace natten_sim::report {
 //   not measured: dense_bf16_flops_per_s, boost_clock_hz
 
 [[nodiscard]] Json profile_json(const validate::ProfiledDevice& made);
+[[nodiscard]] Json profile_schema();
 [[nodiscard]] Rows profile_rows(const validate::ProfiledDevice& made);
 [[nodiscard]] std::string profile_text(const validate::ProfiledDevice& made);
 

@@ -49,6 +49,7 @@ inline constexpr std::array<const char*, 5> kNamingMembers = {"point", "id", "na
 
 /// {"values", "different", "beyond", "largest_relative", "differences": [{"place", "a", "b", "relative", "beyond"}]}
 [[nodiscard]] Json diff_result(const DocumentDiff& diff);
+[[nodiscard]] Json diff_schema();
 [[nodiscard]] Rows diff_rows(const DocumentDiff& diff);
 /// Those beyond the tolerance, and a sentence:
 ///

@@ -37,6 +37,8 @@ enum class EmitKind {
 /// Adds what emitted() returned to the `result` of --json: `natten_call`, `natten_profiler`, `flex` (texts),
 /// `block_mask` or `natten_json` (objects).
 void add_emitted(EmitKind kind, const std::string& text, Json& result);
+/// The schema of a result with these members.
+[[nodiscard]] Json with_emitted(Json schema);
 
 }  // namespace natten_sim::report
 

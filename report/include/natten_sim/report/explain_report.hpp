@@ -12,6 +12,7 @@ namespace natten_sim::report {
 
 /// The `result` object.
 [[nodiscard]] Json explain_result(const study::ExplainAnswer& answer);
+[[nodiscard]] Json explain_schema();
 
 /// A paragraph for each kernel of attention, and one sentence of what to do. `option_prefix` stands before the
 /// options that it asks for.

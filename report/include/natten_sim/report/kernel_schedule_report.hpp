@@ -11,6 +11,7 @@ namespace natten_sim::report {
 /// `result`: {"kernel": {"name", "order", "deterministic", "unordered", "ratio", ..}}; times are null where
 /// the kernel has no costs, and `missing` says why. See docs/schedule-times.md.
 [[nodiscard]] Json kernel_schedule_result(const study::KernelScheduleAnswer& answer);
+[[nodiscard]] Json kernel_schedule_schema();
 
 /// "10,000,000 tokens (measured: 512 to 65,536), window masks"; empty: nothing lies outside.
 [[nodiscard]] std::string outside_text(const study::CallInterval& interval);

@@ -10,6 +10,7 @@ namespace natten_sim::report {
 
 /// Blocks, rows, pairs of tokens and times; `others` has the same for other sizes of blocks.
 [[nodiscard]] Json mask_result(const study::MaskAnswer& answer);
+[[nodiscard]] Json mask_schema();
 
 /// A row for each size of blocks, the one that was asked for first.
 [[nodiscard]] Rows mask_rows(const study::MaskAnswer& answer);

@@ -19,6 +19,7 @@ namespace natten_sim::report {
 /// The `result` object: the first pass, and one object an order if there are more; docs/cli-memory.md has the
 /// fields.
 [[nodiscard]] Json msda_fields(const study::MsdaAnswer& answer);
+[[nodiscard]] Json msda_schema();
 /// One object an order, which is also a line of CSV.
 [[nodiscard]] std::vector<Json> msda_order_rows(const study::MsdaAnswer& answer);
 /// The first pass, and a table of all of them if there are more.

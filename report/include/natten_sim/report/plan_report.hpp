@@ -10,6 +10,7 @@ namespace natten_sim::report {
 
 /// The model's numbers, and `dense` and `sparse`: milliseconds, seconds, dollars and bytes, each time with its bounds.
 [[nodiscard]] Json plan_result(const study::PlanAnswer& answer);
+[[nodiscard]] Json plan_schema();
 
 /// Two rows, dense and sparse.
 [[nodiscard]] Rows plan_rows(const study::PlanAnswer& answer);

@@ -11,6 +11,7 @@ namespace natten_sim::report {
 /// Published figures beside ours. `fields` is the `result` of `reproduce`; `rows` one object a number, which
 /// is also a line of CSV. Numbers are numbers there, and null where none is known.
 [[nodiscard]] Json published_fields(const std::vector<validate::PublishedRow>& rows);
+[[nodiscard]] Json published_schema();
 [[nodiscard]] std::vector<Json> published_rows(const std::vector<validate::PublishedRow>& rows);
 
 /// The cells of a table, headers first: figure, published, ours, deviation, verdict, note.

@@ -13,6 +13,7 @@ namespace natten_sim::report {
 
 /// The `result` object: the fields of one result, with `compare` and its reductions; for a sweep, an array.
 [[nodiscard]] Json reuse_result(const study::ReuseAnswer& answer);
+[[nodiscard]] Json reuse_schema();
 
 /// The problem, then one line for each number; for a sweep, one line for each length.
 ///

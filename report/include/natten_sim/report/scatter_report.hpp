@@ -19,6 +19,7 @@ namespace natten_sim::report {
 
 /// The `result` object; docs/cli-memory.md has the fields. Parts that the answer lacks are left out.
 [[nodiscard]] Json scatter_fields(const study::ScatterAnswer& answer);
+[[nodiscard]] Json scatter_schema();
 /// One object a remedy.
 [[nodiscard]] std::vector<Json> remedy_rows(const std::vector<Remedy>& remedies);
 /// A line a remedy, or a release where releases are compared.
@@ -33,8 +34,6 @@ namespace natten_sim::report {
 
 // What the views of `msda` share with these.
 
-/// The fields that describe `cost` alone.
-[[nodiscard]] Json scatter_cost_fields(const study::ScatterCost& cost, const ContentionProfile& profile);
 /// The remedies as a table, with times over "as-is".
 [[nodiscard]] std::string remedies_text(const std::vector<Remedy>& remedies);
 /// "12.3 us", "4.0 KiB".

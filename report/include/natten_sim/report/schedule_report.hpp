@@ -17,6 +17,7 @@ enum class CriticalPath { kHidden, kShown };
 
 /// `result` of a question: the fields of the one schedule, or `algorithms` with those of each.
 [[nodiscard]] Json schedule_result(const study::ScheduleAnswer& answer, CriticalPath path);
+[[nodiscard]] Json schedule_schema();
 
 /// One row a schedule, without critical paths.
 [[nodiscard]] Rows schedule_rows(const study::ScheduleAnswer& answer);

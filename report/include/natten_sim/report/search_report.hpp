@@ -16,16 +16,11 @@ class JsonMembers;
 
 /// Of several: `devices`, an array with the result of each and its name.
 [[nodiscard]] Json search_result(std::span<const study::SearchAnswer> answers, const study::Context& context);
+[[nodiscard]] Json search_schema();
 
 /// The same as members of an object.
 void write_search_result(std::span<const study::SearchAnswer> answers, const study::Context& context,
                          JsonMembers& members);
-
-/// The keys that a `result` may have, so that programs which read one as input pass over them.
-[[nodiscard]] std::vector<std::string> search_result_keys();
-
-/// The keys that a candidate may have besides those of a `result` of count.
-[[nodiscard]] std::vector<std::string> search_candidate_keys();
 
 /// One row a candidate; only the header where there is none.
 [[nodiscard]] Rows search_rows(std::span<const study::SearchAnswer> answers);

@@ -11,6 +11,8 @@ namespace natten_sim::report {
 /// `time_ms` and `speedup_time`, both null without a prediction, and `time`: what it consists of and rests
 /// on, or `time_missing`: why there is none. Nothing when no time was asked for.
 void add_time_fields(const std::optional<study::TimeAnswer>& answer, Json& fields);
+/// JSON Schema of an object with these fields.
+[[nodiscard]] Json time_schema();
 
 ///     time: 7.53 ms (6.85 .. 8.21), copies 1.42 ms of it; 11.0x faster than hopper-fmha; tiles take most
 /// `unknown_copies`: what is said where their rate is not known to the kernel.

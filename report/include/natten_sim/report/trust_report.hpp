@@ -16,6 +16,7 @@ namespace natten_sim::report {
 
 /// The `result` of `trust`: its `regimes`, and the `answers` if wished.
 [[nodiscard]] Json trust_fields(const std::vector<validate::JudgedAnswer>& answers, bool with_answers);
+[[nodiscard]] Json trust_schema();
 
 /// Lines of CSV: a regime each, or an answer each.
 [[nodiscard]] std::vector<Json> trust_rows(const std::vector<validate::JudgedAnswer>& answers);

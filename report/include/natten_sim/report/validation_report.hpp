@@ -22,6 +22,9 @@ namespace natten_sim::report {
 /// which verdict, notes.
 [[nodiscard]] Json validation_json(const std::vector<validate::Recording>& recordings,
                                    const validate::Comparison& comparison);
+[[nodiscard]] Json validation_schema();
+/// Of all that `validate` answers: comparisons, suites, predictions, views, checks and profiles of devices.
+[[nodiscard]] Json validate_schema();
 
 enum class RowsText { kNone, kAll };
 /// The tables for people; with kAll every comparison too.
@@ -39,20 +42,24 @@ enum class RowsText { kNone, kAll };
 [[nodiscard]] Rows validation_rows(const validate::Comparison& comparison);
 
 [[nodiscard]] Json suites_json(const std::vector<validate::Suite>& suites);
+[[nodiscard]] Json suites_schema();
 [[nodiscard]] Rows suites_rows(const std::vector<validate::Suite>& suites);
 [[nodiscard]] std::string suites_text(const std::vector<validate::Suite>& suites);
 
 [[nodiscard]] Json frozen_json(const validate::FrozenPredictions& frozen);
+[[nodiscard]] Json frozen_schema();
 [[nodiscard]] Rows frozen_rows(const validate::FrozenPredictions& frozen);
 /// point                          counter         predicted  low    high
 /// natten fa2 forward b1 h3 ..    launch_time_ns  10780      9051   12509
 [[nodiscard]] std::string frozen_text(const validate::FrozenPredictions& frozen);
 
 [[nodiscard]] Json checks_json(const std::vector<validate::CheckedPoint>& checks);
+[[nodiscard]] Json checks_schema();
 [[nodiscard]] Rows checks_rows(const std::vector<validate::CheckedPoint>& checks);
 [[nodiscard]] std::string checks_text(const std::vector<validate::CheckedPoint>& checks);
 
 [[nodiscard]] Json lowering_checks_json(const std::vector<validate::LoweringCheck>& checks);
+[[nodiscard]] Json lowering_checks_schema();
 [[nodiscard]] Rows lowering_checks_rows(const std::vector<validate::LoweringCheck>& checks);
 /// construct                arch  dtype  promised                  found                     verdict
 /// cuda-atomicadd-bfloat16  sm90  bf16   ATOM.E.CAS.STRONG.GPU     ATOM.E.CAS.STRONG.GPU     confirmed

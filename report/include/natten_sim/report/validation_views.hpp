@@ -49,6 +49,10 @@ struct ViewKind {
   std::optional<ValidationView> (*make)(const RecordedData& data) = nullptr;
 };
 
+/// The `result` of a view.
+[[nodiscard]] Json view_json(const std::string& name, const ValidationView& view);
+[[nodiscard]] Json view_schema();
+
 /// In the order of their positions. The pointers stay valid; the list grows with add_view_kind.
 [[nodiscard]] const std::vector<const ViewKind*>& view_kinds();
 /// @throws UnknownName with the closest name.

@@ -3,7 +3,6 @@
 #include <span>
 #include <string>
 
-#include <natten_sim/report/json.hpp>
 #include <natten_sim/study/search.hpp>
 
 namespace natten_sim::report {
@@ -19,14 +18,10 @@ namespace natten_sim::report {
                                        const std::string& table);
 /// The same of an answer's candidates, which has recalls.
 [[nodiscard]] std::string candidate_recalls_text(const study::SearchAnswer& answer);
-/// `table`, `layers`, `heads` and `windows`: `recall`, `least_recall` and `head_recalls` (layers, heads).
-[[nodiscard]] Json recalls_result(const study::MaskRecalls& recalls, const std::string& table);
 
 /// The launches of each layer, the calls of their windows, and what all of them take and keep.
-[[nodiscard]] std::string recall_choice_text(const study::SearchAnswer& answer, const study::Context& context);
-/// `table`, `layers`, `heads`, `recall`, `total_ms`, `dense_ms`, `least_ms`, `most_recall` and `launches`: `layer`,
-/// `heads`, `kv_heads`, `candidate`, `recall`, `total_ms` and `natten_call`, which is launch_python().
-[[nodiscard]] Json recall_choice_result(const study::SearchAnswer& answer, const study::Context& context);
+[[nodiscard]] std::string recall_choice_text(const study::SearchAnswer& answer,
+                                             const study::Context& context);
 
 /// One launch of a choice, of these heads alone, in one line:
 ///
