@@ -92,7 +92,8 @@ bool replaces_causal(const TimeQuestion& question) {
 }
 
 /// `kernel` on all tokens of a causal axis.
-double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell) {
+double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell,
+                 const LaunchMemo* memo) {
   const std::int64_t tokens = question.mask[0].length;
   question.mask = NeighborhoodMask{AxisMask{.length = tokens, .window = tokens, .causal = true}};
   question.kernel = kernel.name;
@@ -100,7 +101,9 @@ double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCos
   question.tiling = Tiling::kMultiDimensional;
   question.visits.reset();
   question.ctas.reset();
-  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, nullptr);
+  LaunchMemo own;
+  if (memo != nullptr) own = {.waves = memo->waves, .axes = memo->axes};
+  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, memo == nullptr ? nullptr : &own);
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
@@ -111,7 +114,7 @@ PassCosts without_evidence(PassCosts costs) {
 
 /// The fastest dense kernel whose times rest on no weaker evidence or, where there is none, the same kernel without a
 /// mask; of a dense kernel itself.
-void find_dense(const TimeQuestion& question, const TimedCell& cell, Surroundings& around) {
+void find_dense(const TimeQuestion& question, const TimedCell& cell, const LaunchMemo* memo, Surroundings& around) {
   const TimedKernel& kernel = cell.kernel;
   const Device& device = *cell.device;
   const std::int64_t keys = all_keys(question);
@@ -129,7 +132,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
     // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
     const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
     if (looked_up && known && natten != dense.name) continue;
-    const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, costs, device, dense.family, keys)) +
+    const double ms = (causal ? causal_ms(question, dense, costs, cell, memo) : unmasked_ms(question, costs, device, dense.family, keys)) +
                       repetition_ms(question, dense, cell.pass, device).value_or(0);
     if (least && ms >= *least) continue;
     least = ms;
@@ -271,13 +274,13 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
                  measurement(question, fmha_name(kernel.family))};
 }
 
-Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell) {
+Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell, const LaunchMemo* memo) {
   Surroundings around;
   around.added_ms = additional_ms(question, cell);
   if (!around.added_ms) return around;
   around.copies = copies_of(question, cell);
   around.repetition_ms = repetition_ms(question, cell.kernel, cell.pass, *cell.device);
-  find_dense(question, cell, around);
+  find_dense(question, cell, memo, around);
   return around;
 }
 
