@@ -117,6 +117,7 @@ class Time(Record):
     mask_function: Final[str]
     mask_instructions: Final[float]
     unmeasured: Final[str]
+    dense_masked: Final[bool]
 
 class PartsMs(Record):
     tiles: Final[float]
