@@ -132,9 +132,9 @@ TEST_CASE("loads and stores of all items are the closed form's sectors, whatever
     const SplitQProblem problem{c.mask, c.tiles, c.sizes};
     const AttentionTraffic traffic = attention_traffic(problem);
     const AttentionWork work(problem, {});
-    const std::vector<TileVisit> visits = list_tile_visits({.mask = c.mask, .tiles = c.tiles});
     std::map<std::int64_t, Tiles> by_q;
-    for (const TileVisit& visit : visits) by_q[visit.q_tile].push_back(visit.kv_tile);
+    for_each_tile_visit({.mask = c.mask, .tiles = c.tiles},
+                        [&](const TileVisit& visit) { by_q[visit.q_tile].push_back(visit.kv_tile); });
     std::int64_t q = 0, kv = 0, o = 0, accesses = 0;
     std::set<std::int64_t> blocks;
     for (std::int64_t i = 0; i < work.items(); ++i) {

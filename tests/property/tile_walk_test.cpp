@@ -11,8 +11,9 @@ namespace tile_walk_test {
 using namespace natten_sim;
 
 TEST_CASE("the walk lists the tiles of figure 4.5 at stride 8") {
-  const std::vector<TileVisit> visits =
-      list_tile_visits({.mask = make_mask({64}, {16}, {8}), .tiles = {{8}, {4}}});
+  std::vector<TileVisit> visits;
+  for_each_tile_visit({.mask = make_mask({64}, {16}, {8}), .tiles = {{8}, {4}}},
+                      [&](const TileVisit& visit) { visits.push_back(visit); });
   REQUIRE(visits.size() == 32);
   // Four KV tiles a Q tile, all full; the first two Q tiles and the last two share theirs at the borders.
   const std::int64_t first_kv_tile[] = {0, 1, 3, 5, 7, 9, 11, 12};
@@ -65,9 +66,9 @@ TEST_CASE("single-dimensional visits skip tiles in which no pair attends") {
   // rows.
   const TilingProblem problem{
       .mask = make_mask({4, 8}, {3, 2}), .tiles = {{4}, {4}}, .tiling = Tiling::kSingleDimensional};
-  for (const TileVisit& visit : list_tile_visits(problem)) {
+  for_each_tile_visit(problem, [](const TileVisit& visit) {
     if (visit.q_tile % 2 == 0) CHECK(visit.kv_tile % 2 == 0);  // queries of a left half see only left halves
-  }
+  });
   CHECK(walk_tiles(problem).visited_tiles == 4 * 3 + 4 * 3 * 2);
 }
 

@@ -105,13 +105,6 @@ std::optional<double> mean_stack_distance_bytes(const RepeatedScan& scan) {
   return sum / (static_cast<double>(scan.bytes) * static_cast<double>(scan.passes - 1));
 }
 
-std::int64_t fewest_missed_blocks(std::int64_t blocks, std::int64_t passes, std::int64_t capacity_blocks) {
-  require_in("blocks", blocks, 1, kMaxBytes);
-  require_in("passes", passes, 1, kMaxBytes);
-  require_in("capacity_blocks", capacity_blocks, 0, kMaxBytes);
-  return add_times(blocks, std::max<std::int64_t>(0, blocks - capacity_blocks), passes - 1);
-}
-
 namespace {
 
 bool misses_more_than_once(SplitQProblem problem, std::int64_t length, std::int64_t workers,

@@ -54,12 +54,6 @@ void for_each_tile_visit(const TilingProblem& problem, const TileVisitor& visit)
   (void)walk(problem, visit);
 }
 
-std::vector<TileVisit> list_tile_visits(const TilingProblem& problem) {
-  std::vector<TileVisit> visits;
-  for_each_tile_visit(problem, [&](const TileVisit& visit) { visits.push_back(visit); });
-  return visits;
-}
-
 TileCount walk_tiles(const TilingProblem& problem, const std::function<void(double)>& progress) {
   require_valid(problem);
   const bool forward = problem.walk == Walk::kForward;

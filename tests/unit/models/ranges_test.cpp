@@ -57,18 +57,7 @@ TEST_CASE("a repeated scan has at least a byte, a block and a pass, and at most 
   CHECK(refused_scan([](RepeatedScan& scan) { scan.first_pass = kWhole + 1; }) == "first_pass");
 }
 
-TEST_CASE("the fewest misses are asked of at least a block and a pass, and of any capacity from none on") {
-  const auto fewest = [](std::int64_t blocks, std::int64_t passes, std::int64_t capacity) {
-    return refused([=] { (void)fewest_missed_blocks(blocks, passes, capacity); });
-  };
-  CHECK(fewest(1, 1, 0).empty());
-  CHECK(fewest(kWhole, kWhole, kWhole).empty());
-  for (const std::int64_t beyond : {std::int64_t{0}, kWhole + 1}) {
-    CHECK(fewest(beyond, 1, 0) == "blocks");
-    CHECK(fewest(1, beyond, 0) == "passes");
-  }
-  CHECK(fewest(1, 1, -1) == "capacity_blocks");
-  CHECK(fewest(1, 1, kWhole + 1) == "capacity_blocks");
+TEST_CASE("the misses of a scan are asked of any capacity from none on") {
   const RepeatedScan scan{.bytes = 100, .block_bytes = 10, .passes = 2, .last_between_bytes = {}};
   CHECK(missed_bytes(scan, 0) == 200);
   CHECK(missed_bytes(scan, kWhole) == 100);

@@ -125,8 +125,8 @@ TEST_CASE("items load and store their own tiles in the order of their launch, wh
     }
     const AttentionWork work(problem, schedule);
     std::map<std::int64_t, Tiles> visited;
-    for (const TileVisit& visit : list_tile_visits({.mask = problem.mask, .tiles = problem.tiles}))
-      visited[visit.q_tile].push_back(visit.kv_tile);
+    for_each_tile_visit({.mask = problem.mask, .tiles = problem.tiles},
+                        [&](const TileVisit& visit) { visited[visit.q_tile].push_back(visit.kv_tile); });
     const TileBytes q_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim, 32);
     const TileBytes o_bytes = bytes_of_tiles(q_rows, 2 * sizes.head_dim_value, 32);
     const TileBytes k_bytes = bytes_of_tiles(kv_rows, 2 * sizes.head_dim, 32);

@@ -51,8 +51,6 @@ class MaskCells {
 
   /// Requires rows * columns cells, row-major by Q tile. From any number of threads, while nobody changes it.
   [[nodiscard]] const AttendedTiles& attended(std::int32_t q_tiles, std::int32_t kv_tiles) const;
-  /// Whether two masks are one: neither was changed since one was copied from the other.
-  [[nodiscard]] bool shares_with(const MaskCells& other) const { return shared_ == other.shared_; }
 
   friend bool operator==(const MaskCells& a, const MaskCells& b);
 

@@ -39,18 +39,12 @@ struct RepeatedScan {
 /// the cyclic N: (N + b) / 2. O(1).
 [[nodiscard]] std::optional<double> mean_stack_distance_bytes(const RepeatedScan& scan);
 
-/// The fewest blocks that any replacement policy misses with any order of the blocks within the passes: n +
-/// (p - 1) * max(0, n - c).
+/// The order of which LRU misses as few blocks as any replacement policy with any order of the n blocks within the
+/// p passes, whatever the capacity of c blocks: n + (p - 1) * max(0, n - c).
 ///
 /// Proof: after a pass the cache holds at most c blocks. The next pass reads all n blocks, of which at least
 /// n - c are not held when it starts; each of them is missed once in that pass. The first pass misses n.
-/// LRU with a sawtooth reaches the bound for every c at once: the cache holds the c blocks nearest to the
-/// turning point, which the next pass reads first.
-/// Requires blocks, passes >= 1, capacity_blocks >= 0. @throws InvalidParameter; OverflowError.
-[[nodiscard]] std::int64_t fewest_missed_blocks(std::int64_t blocks, std::int64_t passes,
-                                                std::int64_t capacity_blocks);
-
-/// The order that reaches `fewest_missed_blocks` for every capacity: sawtooth.
+/// With a sawtooth the cache holds the c blocks nearest to the turning point, which the next pass reads first.
 [[nodiscard]] constexpr KvOrder best_order_of_full_passes() noexcept { return KvOrder::kSawtooth; }
 
 /// `workers` readers that walk the same blocks in lockstep miss once a block: 1 - 1 / workers

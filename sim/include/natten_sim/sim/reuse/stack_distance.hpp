@@ -31,7 +31,6 @@ class StackDistances {
   std::optional<std::int64_t> access(std::int64_t block, std::int64_t bytes = 1);
 
   [[nodiscard]] std::int64_t distinct_blocks() const noexcept { return live_; }
-  [[nodiscard]] std::int64_t distinct_bytes() const noexcept { return live_bytes_; }
 
  private:
   void grow_blocks(std::int64_t block);

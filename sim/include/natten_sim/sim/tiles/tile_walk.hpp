@@ -35,9 +35,6 @@ using TileVisitor = std::function<void(const TileVisit&)>;
 /// tokens or more.
 void for_each_tile_visit(const TilingProblem& problem, const TileVisitor& visit);
 
-/// The visits as a list, for kernels and pictures. Memory: one TileVisit a visited pair.
-[[nodiscard]] std::vector<TileVisit> list_tile_visits(const TilingProblem& problem);
-
 /// The same counts as models' `count_tiles`, by enumeration; any tiling. `progress`, if any, is called with
 /// 0..1 once a walked tile.
 [[nodiscard]] TileCount walk_tiles(const TilingProblem& problem,

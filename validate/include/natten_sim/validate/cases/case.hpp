@@ -95,8 +95,6 @@ class Case {
 
   // What only some kernels have.
 
-  /// False for a kernel that this program never has: a script measures it, recordings of it are compared here.
-  [[nodiscard]] virtual bool is_our_kernel() const { return true; }
   /// Whether this build has the kernel, wherever it runs. @throws InvalidParameter naming those that it has.
   virtual void require_built() const {}
   /// Called before a profiler is opened, for measurements that a profiler would disturb.
@@ -133,7 +131,6 @@ class ForeignCase : public Case {
   [[nodiscard]] CheckedPoint check(Bench& bench, std::uint64_t seed) const final;
   /// None.
   [[nodiscard]] std::vector<Point> to_check(CheckLengths lengths) const final;
-  [[nodiscard]] bool is_our_kernel() const final { return false; }
 };
 
 /// A case as a value: cheap to copy, immutable.
