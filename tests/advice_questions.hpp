@@ -5,12 +5,9 @@
 
 #include <natten_sim/study/advise.hpp>
 
-namespace natten_sim::test {
+#include "shared_context.hpp"
 
-[[nodiscard]] inline const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+namespace natten_sim::test {
 
 /// A question about one layout of head dim 128.
 [[nodiscard]] inline study::AdviseQuestion asked(const Extents& input, std::int64_t heads,

@@ -10,6 +10,7 @@
 
 #include "catch.hpp"
 #include "random.hpp"
+#include "shared_context.hpp"
 
 namespace advise_enumeration_test {
 
@@ -17,11 +18,7 @@ using namespace natten_sim;
 using study::AdviseQuestion;
 using study::AdviseUse;
 using study::PassTime;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 /// Windows of two tokens or more, or strides up to a window, of all axes.
 std::vector<Extents> combinations(const Extents& most, std::int64_t least) {

@@ -9,6 +9,7 @@
 #include <natten_sim/study/advise.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace asked_again_test {
 
@@ -18,11 +19,7 @@ using study::AdviseQuestion;
 using study::AdviseUse;
 using study::DeviceAdvice;
 using study::PassTime;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 /// Most tokens an axis, by the number of axes.
 using MostTokens = std::array<std::int64_t, 3>;

@@ -4,16 +4,13 @@
 #include <natten_sim/study/conclusion/count.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace backward_conclusion_test {
 
 using namespace natten_sim;
 using study::CountLever;
-
-const study::Context& shipped() {
-  static const study::Context kContext = study::default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 study::CountQuestion video(const char* device) {
   study::CountQuestion question;
@@ -36,19 +33,19 @@ TEST_CASE("with a backward pass the change is of both: each pass takes the tiles
     study::CountQuestion question = video(device);
     question.stride = {16, 8, 8};
     question.backward = true;
-    const study::CountAnswer answer = study::count(question, shipped());
-    const Backend& backend = shipped().catalog.backend(*answer.chosen_backend);
+    const study::CountAnswer answer = study::count(question, shared_context());
+    const Backend& backend = shared_context().catalog.backend(*answer.chosen_backend);
     double forward = 1e9, backward = 1e9;
     study::CountQuestion other = question;
     for (const TilePair& pair : tile_pairs(backend, 3, 128, Walk::kForward)) {
       other.q_tile = pair.q_tile, other.kv_tile = pair.kv_tile;
-      forward = std::min(forward, forward_ms(study::count(other, shipped())));
+      forward = std::min(forward, forward_ms(study::count(other, shared_context())));
     }
     for (const TilePair& pair : tile_pairs(backend, 3, 128, Walk::kBackward)) {
       other.backward_q_tile = pair.q_tile, other.backward_kv_tile = pair.kv_tile;
-      backward = std::min(backward, backward_ms(study::count(other, shipped())));
+      backward = std::min(backward, backward_ms(study::count(other, shared_context())));
     }
-    const study::CountConclusion end = study::conclude(answer, shipped());
+    const study::CountConclusion end = study::conclude(answer, shared_context());
     CAPTURE(device);
     REQUIRE(end.change.has_value());
     CHECK(end.before == forward_ms(answer) + backward_ms(answer));
@@ -58,9 +55,9 @@ TEST_CASE("with a backward pass the change is of both: each pass takes the tiles
     question.q_tile = end.change->tiles.q_tile, question.kv_tile = end.change->tiles.kv_tile;
     const TilePair& tiles = end.change->backward_tiles.value();
     question.backward_q_tile = tiles.q_tile, question.backward_kv_tile = tiles.kv_tile;
-    const study::CountAnswer again = study::count(question, shipped());
+    const study::CountAnswer again = study::count(question, shared_context());
     CHECK(forward_ms(again) + backward_ms(again) == end.change->after);
-    const study::CountConclusion last = study::conclude(again, shipped());
+    const study::CountConclusion last = study::conclude(again, shared_context());
     if (last.change) CHECK(last.change->lever != CountLever::kTiles);
   }
 }
@@ -70,8 +67,8 @@ TEST_CASE("Hunyuan on an H200 with good forward tiles is told to take other back
   question.stride = {16, 8, 8};
   question.q_tile = question.kv_tile = {2, 8, 8};
   question.backward = true;
-  const study::CountAnswer answer = study::count(question, shipped());
-  const study::CountConclusion end = study::conclude(answer, shipped());
+  const study::CountAnswer answer = study::count(question, shared_context());
+  const study::CountConclusion end = study::conclude(answer, shared_context());
   REQUIRE(end.change.has_value());
   CHECK(end.change->tiles == answer.forward.problem.tiles);
   CHECK(*end.change->backward_tiles != answer.backward->problem.tiles);

@@ -10,17 +10,14 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace cell_costs_test {
 
 using namespace natten_sim;
 using study::CostCell;
 using study::NoCosts;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 CostCell cell(const char* kernel, const char* device, std::int64_t head_dim, Walk pass = Walk::kForward,
               Dtype dtype = Dtype::kBf16) {

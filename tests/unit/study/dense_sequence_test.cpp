@@ -7,17 +7,14 @@
 #include <natten_sim/study/count.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace dense_sequence_test {
 
 using namespace natten_sim;
 using study::CountAnswer;
 using study::CountQuestion;
-
-const study::Context& context() {
-  static const study::Context kContext = study::default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 CountQuestion question_of(const char* kernel, const char* device, const Extents& input, std::int64_t head_dim = 128) {
   CountQuestion question;
@@ -28,7 +25,7 @@ CountQuestion question_of(const char* kernel, const char* device, const Extents&
   return question;
 }
 
-CountAnswer answer_of(const CountQuestion& question) { return study::count(question, context()); }
+CountAnswer answer_of(const CountQuestion& question) { return study::count(question, shared_context()); }
 
 double total_ms(const CountAnswer& answer) { return std::get<study::PassTime>(answer.time.value()).total_ms; }
 
@@ -107,9 +104,9 @@ TEST_CASE("a dense kernel's time is asked for with a mask that it has") {
   study::TimeQuestion question{.kernel = "fa4", .device = "h200"};
   question.sizes = {.heads = 8, .heads_kv = 8, .head_dim = 128, .head_dim_value = 128};
   question.mask = make_mask({4096}, {4096}, {});
-  CHECK(std::holds_alternative<study::PassTime>(study::time(question, context())));
+  CHECK(std::holds_alternative<study::PassTime>(study::time(question, shared_context())));
   question.mask = make_mask({4096}, {512}, {});
-  CHECK_THROWS_AS(study::time(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::time(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("head dims that nobody timed are not called ones that the kernel lacks") {

@@ -6,16 +6,13 @@
 #include <natten_sim/study/explain.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace explain_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
-
-const Context& explaining_context() {
-  static const Context kContext = default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 ProfiledKernel launched(const std::string& name, std::array<std::int64_t, 3> grid, std::int64_t threads,
                         std::optional<double> sectors = {}) {
@@ -26,7 +23,7 @@ ProfiledKernel launched(const std::string& name, std::array<std::int64_t, 3> gri
 }
 
 ExplainAnswer explained(const ProfiledKernel& launch, const ExplainedProblem& given = {}) {
-  return explain({.launches = {launch}, .device = {}, .given = given}, explaining_context());
+  return explain({.launches = {launch}, .device = {}, .given = given}, shared_context());
 }
 
 /// FlashAttention-2 of head dim 128 and 64, as PyTorch has it.
@@ -207,7 +204,7 @@ TEST_CASE("explain: other kernels are counted, launches of one kernel and grid a
   }
   question.launches.push_back(
       launched("void at::native::distribution_elementwise_grid_stride_kernel<float>", {1, 1, 1}, 256));
-  const ExplainAnswer answer = explain(question, explaining_context());
+  const ExplainAnswer answer = explain(question, shared_context());
   REQUIRE(answer.kernels.size() == 1);
   CHECK(answer.kernels.front().launches == 3);
   CHECK(answer.kernels.front().launch.dram_read_bytes == 85e6);
@@ -269,7 +266,7 @@ TEST_CASE("explain: a launch on an unknown GPU asks for the device, a bad option
   CHECK(explained(launch).kernels.front().missing == std::vector<std::string>{"device"});
   CHECK_THROWS_AS(explained(launch, {.seqlen = 0}), InvalidParameter);
   ExplainQuestion question{.launches = {launch}, .device = "h20o", .given = {}};
-  CHECK_THROWS_AS(explain(question, explaining_context()), UnknownName);
+  CHECK_THROWS_AS(explain(question, shared_context()), UnknownName);
 }
 
 TEST_CASE("explain: a name that is cut or mangled still tells the family, whose grid tells batch and heads") {

@@ -4,16 +4,13 @@
 #include <natten_sim/study/explain.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace explain_unknown_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
-
-const Context& explaining_context() {
-  static const Context kContext = default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 ProfiledKernel launched(const std::string& name, std::array<std::int64_t, 3> grid, std::int64_t threads,
                         std::optional<double> sectors = {}) {
@@ -36,14 +33,14 @@ TEST_CASE("explain: a family that the question names takes launches that no name
   question.launches = {launched("my_kernel", {64, 8, 1}, 128)};
   question.as = "triton";
   question.given = {.seqlen = 8192, .head_dim = 64, .kv_tile = 64};
-  const ExplainAnswer answer = explain(question, explaining_context());
+  const ExplainAnswer answer = explain(question, shared_context());
   REQUIRE(answer.kernels.size() == 1);
   CHECK(answer.kernels[0].family == "triton");
   CHECK(answer.kernels[0].problem.heads == 8);
   CHECK(answer.kernels[0].problem.q_tile == 128);  // 8192 tokens in 64 Q tiles
   CHECK(answer.kernels[0].read.has_value());
   question.as = "tritn";
-  CHECK_THROWS_AS(explain(question, explaining_context()), UnknownName);
+  CHECK_THROWS_AS(explain(question, shared_context()), UnknownName);
 }
 
 /// A launch of a kernel that nobody knows: `heads` of `tokens`, head dim 128 in bf16, Q tiles of `q_tile`
@@ -64,7 +61,7 @@ TEST_CASE(
   question.given = {.seqlen = 8192, .head_dim = 128};
   // Full: every Q tile has all keys, so any KV tile reads as much.
   question.launches = {unknown_launch(8192, 6, 64, 8192)};
-  const ExplainAnswer full = explain(question, explaining_context());
+  const ExplainAnswer full = explain(question, shared_context());
   REQUIRE(full.kernels.size() == 1);
   CHECK(full.kernels[0].problem.q_tile == 64);
   CHECK(full.kernels[0].problem.heads == 6);
@@ -79,7 +76,7 @@ TEST_CASE(
   // average.
   question.launches = {unknown_launch(8192, 6, 128, 32.5 * 128)};
   question.launches[0].shared_bytes = (128 + 2 * 3 * 128) * 256;
-  const ExplainAnswer causal = explain(question, explaining_context());
+  const ExplainAnswer causal = explain(question, shared_context());
   CHECK(causal.kernels.at(0).problem.q_tile == 128);
   CHECK(causal.kernels.at(0).problem.causal == true);
   CHECK(causal.kernels.at(0).problem.kv_tile == 128);  // fills the shared memory with three stages
@@ -90,7 +87,7 @@ TEST_CASE("explain: counters that no tiles explain are told as such, and nothing
   question.as = kAnyFamily;
   question.given = {.seqlen = 8192, .head_dim = 128};
   question.launches = {unknown_launch(8192, 6, 64, 3 * 8192)};
-  const ExplainedKernel kernel = explain(question, explaining_context()).kernels.at(0);
+  const ExplainedKernel kernel = explain(question, shared_context()).kernels.at(0);
   CHECK(kernel.missing == std::vector<std::string>{"q-tile", "kv-tile"});
   CHECK_FALSE(kernel.read);
 }
@@ -103,7 +100,7 @@ TEST_CASE(
         launched("kernel" + std::to_string(static_cast<int>(time)), {1, 1, 1}, 32, 100 * time));
     question.launches.back().time_ns = time;
   }
-  const ExplainAnswer answer = explain(question, explaining_context());
+  const ExplainAnswer answer = explain(question, shared_context());
   REQUIRE(answer.others.size() == 3);
   CHECK(answer.others[0].name == "kernel3");
   CHECK(answer.others[0].l2_read_sectors == 300);

@@ -10,16 +10,13 @@
 #include <natten_sim/study/search.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace kernel_choice_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
-
-const Context& context() {
-  static const Context kContext = default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 /// Q tiles of 128, KV tiles of 64 at head dim 128, in a grid.
 AttentionKernel plain_kernel() {
@@ -52,7 +49,7 @@ CountQuestion sequence(const AttentionKernel& kernel, std::int64_t tokens, std::
   return question;
 }
 
-PassTime time_of(const CountQuestion& question) { return std::get<PassTime>(*count(question, context()).time); }
+PassTime time_of(const CountQuestion& question) { return std::get<PassTime>(*count(question, shared_context()).time); }
 
 KernelRate rate(double flops_per_s, bool measured) {
   KernelRate rate;
@@ -67,14 +64,14 @@ KernelRate rate(double flops_per_s, bool measured) {
 }
 
 TEST_CASE("count takes a file's tiles, and its time follows from their instructions, with the error of such times") {
-  const CountAnswer answer = count(sequence(plain_kernel(), 32768, 8), context());
+  const CountAnswer answer = count(sequence(plain_kernel(), 32768, 8), shared_context());
   CHECK(answer.forward.problem.tiles.q_tile == Extents{128});
   CHECK(answer.forward.problem.tiles.kv_tile == Extents{64});
   CHECK(answer.forward.count.visited_tiles == 256 * 512);
   CHECK_FALSE(answer.kernel.forward);  // nothing that NATTEN would run
   const PassTime& time = std::get<PassTime>(*answer.time);
   CHECK(time.evidence.origin == CostOrigin::kPhysical);
-  CHECK(time.evidence.interval == context().catalog.physics.error_of(TransferKind::kPhysical)->interval);
+  CHECK(time.evidence.interval == shared_context().catalog.physics.error_of(TransferKind::kPhysical)->interval);
   CHECK(time.high_ms > time.total_ms);
   // No more than tensor cores can do: 989.5 TFLOP/s.
   CHECK(time.total_ms > 1e3 * 4.0 * 32768 * 32768 * 128 * 8 / 989.5e12);
@@ -120,24 +117,24 @@ TEST_CASE("the longest Q tiles first leave a shorter tail than the shortest firs
 TEST_CASE("a file's head dim or element type that is not there is refused by what there is") {
   CountQuestion question = sequence(plain_kernel(), 8192, 8);
   question.setting.head_dim = 64;
-  const auto missing = std::get<MissingTime>(*count(question, context()).time);
+  const auto missing = std::get<MissingTime>(*count(question, shared_context()).time);
   CHECK(missing.sentence.find("head dim 64") != std::string::npos);
   AttentionKernel typed = plain_kernel();
   typed.dtype = Dtype::kFp16;
-  CHECK(std::holds_alternative<MissingTime>(*count(sequence(typed, 8192, 8), context()).time));
+  CHECK(std::holds_alternative<MissingTime>(*count(sequence(typed, 8192, 8), shared_context()).time));
   AttentionKernel elsewhere = plain_kernel();
   elsewhere.architectures = {"sm100"};
-  CHECK(std::holds_alternative<MissingTime>(*count(sequence(elsewhere, 8192, 8), context()).time));
+  CHECK(std::holds_alternative<MissingTime>(*count(sequence(elsewhere, 8192, 8), shared_context()).time));
   question = sequence(plain_kernel(), 8192, 8);
   question.backward = true;
-  CHECK(std::holds_alternative<MissingTime>(*count(question, context()).backward->time));
+  CHECK(std::holds_alternative<MissingTime>(*count(question, shared_context()).backward->time));
 }
 
 /// Backward with tiles of 64 queries and 128 keys.
 AttentionKernel kernel_with_backward() {
   AttentionKernel kernel = plain_kernel();
   kernel.kv_tiles = {{.head_dim = 128, .kv_tile = 128, .stages = 2}};
-  kernel.backward = context().catalog.backward_kernel("fa4", context().catalog.device("h200"));
+  kernel.backward = shared_context().catalog.backward_kernel("fa4", shared_context().catalog.device("h200"));
   kernel.backward->name = kernel.name;
   kernel.backward->architectures = {};
   kernel.backward->tiles = {
@@ -148,7 +145,7 @@ AttentionKernel kernel_with_backward() {
 TEST_CASE("a file that describes a backward pass has its time, by its own tiles") {
   CountQuestion question = sequence(kernel_with_backward(), 16384, 16);
   question.backward = true;
-  const CountAnswer answer = count(question, context());
+  const CountAnswer answer = count(question, shared_context());
   CHECK(answer.backward->problem.tiles == TilePair{{64}, {128}});
   CHECK(answer.backward->count.visited_tiles == 256 * 128);
   const PassTime& time = std::get<PassTime>(*answer.backward->time);
@@ -159,13 +156,13 @@ TEST_CASE("a file that describes a backward pass has its time, by its own tiles"
   measured.kernel = "fa4";
   measured.q_tile = measured.kv_tile = {};
   // FlashAttention-4 itself was measured there: within the error of what instructions alone tell.
-  const double fa4_ms = std::get<PassTime>(*count(measured, context()).backward->time).total_ms;
+  const double fa4_ms = std::get<PassTime>(*count(measured, shared_context()).backward->time).total_ms;
   CHECK(time.low_ms < fa4_ms);
   CHECK(fa4_ms < time.high_ms);
   TimeQuestion alone{.kernel = "mine", .device = "h200", .mask = answer.forward.problem.mask, .pass = Walk::kBackward};
   alone.sizes = {.heads = 16, .heads_kv = 16, .head_dim = 128, .head_dim_value = 128};
   alone.dtype = Dtype::kBf16;
-  const WithKernels kernels(context(), *question.kernel);
+  const WithKernels kernels(shared_context(), *question.kernel);
   CHECK(std::get<PassTime>(study::time(alone, kernels.get())).total_ms == time.total_ms);
 }
 
@@ -174,10 +171,10 @@ TEST_CASE("windows of two axes have boxes of the backward pass's own tokens") {
   question.setting.input = {64, 64};
   question.window = {16, 16};
   question.backward = true;
-  const CountAnswer answer = count(question, context());
+  const CountAnswer answer = count(question, shared_context());
   CHECK(product(answer.backward->problem.tiles.q_tile, "q_tile") == 64);
   CHECK(product(answer.backward->problem.tiles.kv_tile, "kv_tile") == 128);
-  const CountAnswer again = count(answer.question, context());
+  const CountAnswer again = count(answer.question, shared_context());
   CHECK(std::get<PassTime>(*again.backward->time).total_ms == std::get<PassTime>(*answer.backward->time).total_ms);
   MaskQuestion mask;
   mask.mask.mask.rule = CausalMask{};
@@ -187,7 +184,7 @@ TEST_CASE("windows of two axes have boxes of the backward pass's own tokens") {
   mask.kernel = question.kernel.value();
   mask.device = "h200";
   mask.backprop = true;
-  CHECK(count_mask(mask, context()).count.backward.has_value());
+  CHECK(count_mask(mask, shared_context()).count.backward.has_value());
 }
 
 TEST_CASE("who says no element type has that of the file") {
@@ -195,7 +192,7 @@ TEST_CASE("who says no element type has that of the file") {
   typed.dtype = Dtype::kBf16;
   CountQuestion question = sequence(typed, 8192, 8);
   question.setting.dtype = std::nullopt;
-  const CountAnswer answer = count(question, context());
+  const CountAnswer answer = count(question, shared_context());
   CHECK(answer.question.setting.dtype == Dtype::kBf16);
   CHECK(std::holds_alternative<PassTime>(*answer.time));
 }
@@ -221,11 +218,11 @@ TEST_CASE("measured runs of a file's kernel are fitted, and its times are then t
     run.ms = 1e3 * 4.0 * static_cast<double>(tokens * tokens) * 128 * 8 / 450e12;
     question.runs.push_back(run);
   }
-  const WithKernels kernels(context(), chosen(plain_kernel()));
+  const WithKernels kernels(shared_context(), chosen(plain_kernel()));
   const CalibrateAnswer fitted = calibrate(question, kernels.get());
   REQUIRE(fitted.entries.size() == 1);
   CHECK(fitted.entries.front().kernel == "mine");
-  Context with_costs = context();
+  Context with_costs = shared_context();
   with_costs.catalog.kernel_costs.insert(with_costs.catalog.kernel_costs.begin(), fitted.entries.front());
   const CountAnswer answer = count(sequence(plain_kernel(), 32768, 8), with_costs);
   const PassTime& time = std::get<PassTime>(*answer.time);
@@ -241,7 +238,7 @@ TEST_CASE("mask and search take a file's kernel, with blocks of its tiles") {
   mask.head_dim = 128;
   mask.kernel = chosen(plain_kernel());
   mask.device = "h200";
-  const MaskAnswer masked = count_mask(mask, context());
+  const MaskAnswer masked = count_mask(mask, shared_context());
   CHECK(masked.count.q_tile == 128);
   CHECK(masked.count.kv_tile == 64);
   CHECK(masked.count.visited == 64 * 65);
@@ -254,7 +251,7 @@ TEST_CASE("mask and search take a file's kernel, with blocks of its tiles") {
   search_for.window = {16, 16};
   search_for.kernels = {chosen(plain_kernel()), "hopper-fna"};
   search_for.top = 50;
-  const SearchAnswer found = search(search_for, context());
+  const SearchAnswer found = search(search_for, shared_context());
   bool mine = false;
   for (const SearchCandidate& candidate : found.candidates) {
     if (candidate.tiles.kernel != "mine") continue;
@@ -273,20 +270,20 @@ TEST_CASE("schedule takes a file that describes a backward pass, and asks for it
   question.q_tokens = 8192;
   question.heads = 8;
   try {
-    (void)kernel_schedule(question, context());
+    (void)kernel_schedule(question, shared_context());
     FAIL("a kernel without a backward pass was scheduled");
   } catch (const InvalidParameter& error) {
     CHECK(std::string(error.what()).find("\"backward\"") != std::string::npos);
   }
   AttentionKernel kernel = plain_kernel();
-  BackwardKernel backward = context().catalog.backward_kernel("fa4", context().catalog.device("h200"));
+  BackwardKernel backward = shared_context().catalog.backward_kernel("fa4", shared_context().catalog.device("h200"));
   backward.name = "mine";
   backward.architectures = {};  // any
   kernel.backward = backward;
   question.kernel = chosen(kernel);
-  const KernelScheduleAnswer answer = kernel_schedule(question, context());
+  const KernelScheduleAnswer answer = kernel_schedule(question, shared_context());
   question.kernel = "fa4";
-  const KernelScheduleAnswer like = kernel_schedule(question, context());
+  const KernelScheduleAnswer like = kernel_schedule(question, shared_context());
   REQUIRE(answer.ordered);
   CHECK(answer.ordered->algorithm == like.ordered->algorithm);
   CHECK(answer.tiles.q == like.tiles.q);
@@ -307,22 +304,22 @@ TEST_CASE("reuse takes launch, heads' order and type of a file, and tries other 
   ReuseQuestion question;
   question.subject = subject;
   question.device = "h200";
-  const std::int64_t k = *reuse(question, context()).results.front().first.sectors.k;
+  const std::int64_t k = *reuse(question, shared_context()).results.front().first.sectors.k;
   CHECK(k == 4 * 32 * (4096 * 128 * 4 / 32));  // 32 Q tiles of each head read all keys
   subject.launch = LaunchOrder::kTilesFirst;
   question.subject = subject;
-  const ReuseAnswer other = reuse(question, context());
+  const ReuseAnswer other = reuse(question, shared_context());
   CHECK(std::get<AttentionSubject>(other.question.subject).launch == LaunchOrder::kTilesFirst);
 }
 
 TEST_CASE("a context that knows a file's kernel is not copied again") {
   const KernelChoice mine = chosen(plain_kernel());
-  const WithKernels kernels(context(), mine);
-  CHECK(&kernels.get() != &context());
+  const WithKernels kernels(shared_context(), mine);
+  CHECK(&kernels.get() != &shared_context());
   const WithKernels again(kernels.get(), mine);
   CHECK(&again.get() == &kernels.get());
-  const WithKernels named(context(), KernelChoice("fa2"));
-  CHECK(&named.get() == &context());
+  const WithKernels named(shared_context(), KernelChoice("fa2"));
+  CHECK(&named.get() == &shared_context());
 }
 
 }  // namespace kernel_choice_test

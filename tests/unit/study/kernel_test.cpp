@@ -9,17 +9,14 @@
 #include <natten_sim/study/count.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace kernel_test {
 
 using namespace natten_sim;
 using study::CountAnswer;
 using study::CountQuestion;
-
-const study::Context& context() {
-  static const study::Context kContext = study::default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 CountQuestion question(const char* backend, Extents input, Extents window) {
   CountQuestion question;
@@ -38,7 +35,7 @@ struct Near {
   }
 };
 
-CountAnswer answer_of(const CountQuestion& question) { return study::count(question, context()); }
+CountAnswer answer_of(const CountQuestion& question) { return study::count(question, shared_context()); }
 
 TEST_CASE("a dilated group that is a token shorter is launched in full by hopper-fna") {
   // 33 tokens, dilation 2: groups of 17 and 16. Tiles of 16: the mask needs 2 + 1 Q tiles, the kernel 2 each;
@@ -154,7 +151,7 @@ TEST_CASE("copies are bytes, and a device's bandwidth makes them a time that spe
   CHECK_FALSE(unnamed.kernel.forward->with_permutation.has_value());
 
   flux.setting.device = "h200";  // 4.3 TB/s; cuDNN 486 TFLOP/s at head dim 64
-  study::Context measured = context();
+  study::Context measured = shared_context();
   measured.catalog.physics = {};
   std::erase_if(measured.catalog.kernel_costs, [](const KernelCosts& costs) { return costs.head_dim == 64; });
   const study::KernelAnswer kernel = study::count(flux, measured).kernel;

@@ -9,10 +9,12 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace mask_function_test {
 
 using namespace natten_sim;
+using natten_sim::test::shared_context;
 
 struct MeasuredMask {
   std::int64_t head_dim;
@@ -84,11 +86,6 @@ const std::vector<MeasuredMask>& measured_masks() {
     {128, Walk::kForward, {32768}, {2048}, {256}, {128}, 8, MaskFunction::kRows, 0.7088},
   };
   return rows;
-}
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
 }
 
 study::TimeQuestion question_of(const MeasuredMask& row) {

@@ -3,16 +3,13 @@
 #include <natten_sim/study/mask.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace mask_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
-
-const Context& context() {
-  static const Context kContext = default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 MaskQuestion asked(SequenceRule rule, std::int64_t tokens) {
   MaskQuestion question;
@@ -25,7 +22,7 @@ const PassTime& pass_of(const std::optional<TimeAnswer>& answer) { return std::g
 
 TEST_CASE("a causal mask visits the blocks on and below the diagonal, and its pairs are counted") {
   MaskQuestion question = asked(CausalMask{}, 1024);
-  const MaskAnswer answer = count_mask(question, context());
+  const MaskAnswer answer = count_mask(question, shared_context());
   CHECK(answer.count.q_tiles == 8);
   CHECK(answer.count.visited == 8 * 9 / 2);
   CHECK(answer.count.partial == 8);
@@ -40,7 +37,7 @@ TEST_CASE("a causal mask visits the blocks on and below the diagonal, and its pa
 }
 
 TEST_CASE("blocks that are cut at the end of a sequence are partial, as FlexAttention pads them") {
-  const MaskAnswer answer = count_mask(asked(FullMask{}, 1000), context());
+  const MaskAnswer answer = count_mask(asked(FullMask{}, 1000), shared_context());
   CHECK(answer.count.visited == 64);
   CHECK(answer.count.partial == 8 + 7);  // the last row and the last column
   CHECK(answer.pairs == Int128{1000} * 1000);
@@ -49,7 +46,7 @@ TEST_CASE("blocks that are cut at the end of a sequence are partial, as FlexAtte
 TEST_CASE("documents bring their tokens") {
   MaskQuestion question;
   question.mask.mask.rule = DocumentMask{{256, 512}};
-  const MaskAnswer answer = count_mask(question, context());
+  const MaskAnswer answer = count_mask(question, shared_context());
   CHECK(*answer.question.q_tokens == 768);
   CHECK(answer.count.visited == 4 + 16);
   CHECK(answer.count.partial == 0);
@@ -74,8 +71,8 @@ TEST_CASE(
   question.heads = 16;
   question.head_dim = 128;
   question.backprop = true;
-  const MaskAnswer answer = count_mask(question, context());
-  const auto dense = [](Walk pass) { return std::get<PassTime>(study::time(without_mask(pass), context())); };
+  const MaskAnswer answer = count_mask(question, shared_context());
+  const auto dense = [](Walk pass) { return std::get<PassTime>(study::time(without_mask(pass), shared_context())); };
   CHECK(pass_of(answer.count.forward).kernel_ms == Approx(dense(Walk::kForward).kernel_ms));
   const LaunchTime parts = pass_of(answer.count.backward).parts, whole = dense(Walk::kBackward).parts;
   CHECK(parts.tiles_ms == Approx(whole.tiles_ms));
@@ -89,7 +86,7 @@ TEST_CASE("a mask for each head is the sum of its heads, and one mask for all th
   one.heads = 4;
   one.head_dim = 128;
   one.device = "h200";
-  const MaskAnswer of_one = count_mask(one, context());
+  const MaskAnswer of_one = count_mask(one, shared_context());
   CHECK(of_one.count.visited == 3);
   CHECK_FALSE(of_one.pairs);
   CHECK(of_one.others.empty());
@@ -98,22 +95,22 @@ TEST_CASE("a mask for each head is the sum of its heads, and one mask for all th
       R"({"kv_num_blocks": [[[0, 0], [0, 0]]], "kv_indices": [[[[], []], [[], []]]],
           "full_kv_num_blocks": [[[1, 2], [1, 2]]], "full_kv_indices": [[[[0], [0, 1]], [[0], [0, 1]]]]})",
       "two");
-  const MaskAnswer of_two = count_mask(two, context());
+  const MaskAnswer of_two = count_mask(two, shared_context());
   CHECK(of_two.masks == 2);
   CHECK(of_two.count.visited == 6);
   CHECK(of_two.count.q_tiles == 2);
   CHECK(pass_of(of_two.count.forward).kernel_ms == Approx(pass_of(of_one.count.forward).kernel_ms));
   two.heads = 3;
-  CHECK_THROWS_AS(count_mask(two, context()), InvalidParameter);
+  CHECK_THROWS_AS(count_mask(two, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("the longest row decides how long one head takes on more SMs than it has blocks") {
   MaskQuestion question = asked(CausalMask{}, 8192);
   question.device = "h200";
   question.head_dim = 128;
-  const PassTime causal = pass_of(count_mask(question, context()).count.forward);
+  const PassTime causal = pass_of(count_mask(question, shared_context()).count.forward);
   question.mask.mask.rule = JoinedMask{{{FullMask{}}}};
-  const PassTime full = pass_of(count_mask(question, context()).count.forward);
+  const PassTime full = pass_of(count_mask(question, shared_context()).count.forward);
   // 64 CTAs run at once: the last one of a causal mask has as many blocks as each of a full one, one of them
   // partial.
   CHECK(causal.kernel_ms >= full.kernel_ms);
@@ -135,8 +132,8 @@ MaskQuestion diagonal_blocks(std::int32_t blocks, TileWork work) {
 }
 
 TEST_CASE("of blocks from a file nothing tells the mask function: the interval begins where it costs nothing") {
-  const PassTime masked = pass_of(count_mask(diagonal_blocks(50, TileWork::kPartial), context()).count.forward);
-  const PassTime open = pass_of(count_mask(diagonal_blocks(50, TileWork::kFull), context()).count.forward);
+  const PassTime masked = pass_of(count_mask(diagonal_blocks(50, TileWork::kPartial), shared_context()).count.forward);
+  const PassTime open = pass_of(count_mask(diagonal_blocks(50, TileWork::kFull), shared_context()).count.forward);
   CHECK(masked.low_ms == Approx(open.low_ms));
   CHECK(masked.total_ms > open.total_ms);
   CHECK(masked.mask_function == "tables");
@@ -149,7 +146,7 @@ TEST_CASE("a rule's comparisons are counted: 2 each, and what a document's numbe
     question.mask.mask.rule = std::move(mask);
     question.device = "h200";
     question.head_dim = 128;
-    const PassTime time = pass_of(count_mask(question, context()).count.forward);
+    const PassTime time = pass_of(count_mask(question, shared_context()).count.forward);
     CHECK(time.mask_function == "rule");
     return time.mask_instructions;
   };
@@ -167,7 +164,7 @@ TEST_CASE("a mask function of one's own takes as long as its instructions say") 
   question.head_dim = 128;
   const auto time = [&](double instructions) {
     question.mask_cost = instructions;
-    return pass_of(count_mask(question, context()).count.forward);
+    return pass_of(count_mask(question, shared_context()).count.forward);
   };
   const PassTime free = time(0), ten = time(10), twenty = time(20);
   CHECK(free.parts.masking_ms == Approx(0).margin(1e-9));
@@ -180,7 +177,7 @@ TEST_CASE("FlashAttention-4 takes blocks of its tiles, and walks those of larger
     question.kernel = "fa4";
     question.q_tile = question.kv_tile = block;
     question.backprop = true;
-    return count_mask(question, context()).count;
+    return count_mask(question, shared_context()).count;
   };
   MaskQuestion full = asked(FullMask{}, 8192);
   full.device = "h200";
@@ -194,7 +191,7 @@ TEST_CASE("FlashAttention-4 takes blocks of its tiles, and walks those of larger
     const BlockCount count = time_of(full, block);
     for (const auto& [pass, answer] : {std::pair{Walk::kForward, count.forward}, std::pair{Walk::kBackward, count.backward}}) {
       dense.pass = pass;
-      const PassTime whole = std::get<PassTime>(study::time(dense, context()));
+      const PassTime whole = std::get<PassTime>(study::time(dense, shared_context()));
       CHECK(pass_of(answer).parts.tiles_ms == Approx(whole.parts.tiles_ms));
       CHECK(pass_of(answer).kernel_ms == Approx(whole.kernel_ms).epsilon(0.01));
     }
@@ -202,7 +199,7 @@ TEST_CASE("FlashAttention-4 takes blocks of its tiles, and walks those of larger
   CHECK_THROWS_AS(time_of(full, 64), InvalidParameter);
   full.q_tile = std::nullopt;
   full.kernel = "fa4";
-  CHECK(count_mask(full, context()).others.empty());
+  CHECK(count_mask(full, shared_context()).others.empty());
 }
 
 TEST_CASE("FlashAttention-4 at head dim 64 takes blocks of 128 with tiles of 128, and of 192 with tiles of 192") {
@@ -212,7 +209,7 @@ TEST_CASE("FlashAttention-4 at head dim 64 takes blocks of 128 with tiles of 128
   question.heads = 16;
   question.head_dim = 64;
   question.backprop = true;
-  const BlockCount small = count_mask(question, context()).count;
+  const BlockCount small = count_mask(question, shared_context()).count;
   CHECK(small.q_tile == 128);
   const PassTime forward = pass_of(small.forward);
   CHECK(forward.ctas == 16 * 144);
@@ -221,11 +218,11 @@ TEST_CASE("FlashAttention-4 at head dim 64 takes blocks of 128 with tiles of 128
   CHECK(std::holds_alternative<PassTime>(*small.backward));
   question.q_tile = 192;
   question.backprop = false;
-  const PassTime large = pass_of(count_mask(question, context()).count.forward);
+  const PassTime large = pass_of(count_mask(question, shared_context()).count.forward);
   CHECK(large.ctas == 16 * 96);
   CHECK(large.evidence.origin == CostOrigin::kMeasured);
   question.q_tile = 64;
-  CHECK_THROWS_AS(count_mask(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(count_mask(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("heads that share keys take as long forward, and backward nobody knows") {
@@ -234,19 +231,19 @@ TEST_CASE("heads that share keys take as long forward, and backward nobody knows
   question.heads = 16;
   question.head_dim = 128;
   question.backprop = true;
-  const double alone = pass_of(count_mask(question, context()).count.forward).kernel_ms;
+  const double alone = pass_of(count_mask(question, shared_context()).count.forward).kernel_ms;
   question.heads_kv = 4;
-  const BlockCount shared = count_mask(question, context()).count;
+  const BlockCount shared = count_mask(question, shared_context()).count;
   CHECK(pass_of(shared.forward).kernel_ms == Approx(alone));
   CHECK(std::holds_alternative<MissingTime>(*shared.backward));
   question.heads_kv = 5;
-  CHECK_THROWS_AS(count_mask(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(count_mask(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("what a mask does not fit is refused by name") {
   const auto refused = [](MaskQuestion question, const char* parameter) {
     try {
-      (void)count_mask(question, context());
+      (void)count_mask(question, shared_context());
       return false;
     } catch (const InvalidParameter& error) {
       return error.parameter() == parameter;
@@ -274,7 +271,7 @@ TEST_CASE("there are no times where keys are not as many as queries") {
   question.kv_tokens = 2048;
   question.device = "h200";
   question.head_dim = 128;
-  CHECK(std::holds_alternative<MissingTime>(*count_mask(question, context()).count.forward));
+  CHECK(std::holds_alternative<MissingTime>(*count_mask(question, shared_context()).count.forward));
 }
 
 }  // namespace mask_test

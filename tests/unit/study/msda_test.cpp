@@ -6,6 +6,7 @@
 #include <natten_sim/study/msda.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace msda_test {
 
@@ -14,11 +15,7 @@ using study::Context;
 using study::MsdaAnswer;
 using study::MsdaPass;
 using study::MsdaQuestion;
-
-const Context& msda_context() {
-  static const Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 /// 8 x 6 and 4 x 3 pixels, 60 queries of 2 heads x 2 levels x 2 points.
 MsdaQuestion small_question() {
@@ -48,14 +45,14 @@ TEST_CASE("gradients add up in the type of the tensors unless told otherwise, or
     MsdaQuestion question = small_question();
     question.dtype = one.tensors;
     question.accumulator = one.accumulator;
-    const MsdaQuestion resolved = study::msda(question, msda_context()).question;
+    const MsdaQuestion resolved = study::msda(question, shared_context()).question;
     CHECK(resolved.dtype == one.both[0]);
     CHECK(resolved.accumulator == one.both[1]);
   }
   MsdaQuestion question = small_question();
   question.dtype = Dtype::kFp32;
   question.accumulator = Dtype::kBf16;
-  CHECK_THROWS_AS(study::msda(question, msda_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::msda(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("several dispatch orders in one question are answered as each of them alone") {
@@ -63,40 +60,40 @@ TEST_CASE("several dispatch orders in one question are answered as each of them 
   question.phase = MsdaPhase::kBackward;
   question.l2_bytes = 2000;  // so that orders differ
   question.orders = values_of<QueryOrder>();
-  const MsdaAnswer all = study::msda(question, msda_context());
+  const MsdaAnswer all = study::msda(question, shared_context());
   REQUIRE(all.passes.size() == question.orders.size());
   for (std::size_t i = 0; i < all.passes.size(); ++i) {
     MsdaQuestion alone = question;
     alone.orders = {question.orders[i]};
-    const MsdaPass pass = study::msda(alone, msda_context()).passes.front();
+    const MsdaPass pass = study::msda(alone, shared_context()).passes.front();
     INFO(to_string(pass.order));
     CHECK(all.passes[i].order == question.orders[i]);
     CHECK(pass.traffic.l2_misses == all.passes[i].traffic.l2_misses);
     CHECK(pass.time.time_ns == all.passes[i].time.time_ns);
   }
   question.orders.clear();
-  CHECK_THROWS_AS(study::msda(question, msda_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::msda(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("an answer from known traffic is that of the simulation") {
   MsdaQuestion question = small_question();
   question.phase = MsdaPhase::kBackward;
-  const MsdaAnswer simulated = study::msda(question, msda_context());
+  const MsdaAnswer simulated = study::msda(question, shared_context());
   const MsdaTraffic traffic = simulate_msda(question.config, question.sampling, QueryOrder::kLinear,
-                                            study::msda_cache(question, msda_context()));
-  const MsdaAnswer known = study::msda_from_traffic(question, {traffic}, msda_context());
+                                            study::msda_cache(question, shared_context()));
+  const MsdaAnswer known = study::msda_from_traffic(question, {traffic}, shared_context());
   CHECK(known.passes.front().time.time_ns == simulated.passes.front().time.time_ns);
   CHECK(known.passes.front().bytes == simulated.passes.front().bytes);
   CHECK(known.peak_bytes == simulated.peak_bytes);
-  CHECK_THROWS_AS(study::msda_from_traffic(question, {}, msda_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::msda_from_traffic(question, {}, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("a backward pass updates what a forward pass reads") {
   MsdaQuestion question = small_question();
-  const MsdaPass forward = study::msda(question, msda_context()).passes.front();
+  const MsdaPass forward = study::msda(question, shared_context()).passes.front();
   CHECK_FALSE(forward.updates.has_value());
   question.phase = MsdaPhase::kBackward;
-  const MsdaPass backward = study::msda(question, msda_context()).passes.front();
+  const MsdaPass backward = study::msda(question, shared_context()).passes.front();
   REQUIRE(backward.updates.has_value());
   CHECK(backward.updates->load.updates == forward.traffic.reads);
   CHECK(backward.updates->load.width == 32);
@@ -121,13 +118,13 @@ TEST_CASE("DRAM bytes of one pixel: its granule, the parameters and the output, 
   question.device = "h100";  // the paper's kernels, which fetch whole pixels
   question.sampling = {.offsets = OffsetDistribution::kUniform, .spread = 0, .seed = 0};
   question.details = {.addresses = true, .remedies = true};
-  const MsdaPass forward = study::msda(question, msda_context()).passes.front();
+  const MsdaPass forward = study::msda(question, shared_context()).passes.front();
   CHECK(forward.traffic.reads == 16);
   CHECK(forward.unique_sectors == 1);  // 8 heads x 2 channels x 2 bytes
   CHECK(forward.bytes == 32 + (16 + 32) * 2 + 16 * 2);
   question.phase = MsdaPhase::kBackward;
   question.accumulator = Dtype::kFp32;
-  const MsdaPass backward = study::msda(question, msda_context()).passes.front();
+  const MsdaPass backward = study::msda(question, shared_context()).passes.front();
   // The parameters' gradients, and that of the pixel in fp32, read and written back.
   CHECK(backward.bytes == forward.bytes + (16 + 32) * 2 + 2 * 64);
   CHECK(backward.updates->words == 16);  // fp32
@@ -139,16 +136,16 @@ TEST_CASE("DRAM bytes of one pixel: its granule, the parameters and the output, 
 TEST_CASE("peak memory follows the phase and the accumulator") {
   MsdaQuestion question = small_question();
   const MsdaMemory memory = msda_memory(question.config, Dtype::kBf16);
-  CHECK(study::msda(question, msda_context()).peak_bytes == memory.forward_peak_bytes);
+  CHECK(study::msda(question, shared_context()).peak_bytes == memory.forward_peak_bytes);
   question.phase = MsdaPhase::kBackward;
-  CHECK(study::msda(question, msda_context()).peak_bytes == memory.backward_native_bytes);
+  CHECK(study::msda(question, shared_context()).peak_bytes == memory.backward_native_bytes);
   question.accumulator = Dtype::kFp32;
-  CHECK(study::msda(question, msda_context()).peak_bytes == memory.backward_fp32_accumulator_bytes);
+  CHECK(study::msda(question, shared_context()).peak_bytes == memory.backward_fp32_accumulator_bytes);
 }
 
 TEST_CASE("a device with costs is answered for with this project's kernel, its error beside") {
   MsdaQuestion question = small_question();
-  const MsdaAnswer ours = study::msda(question, msda_context());
+  const MsdaAnswer ours = study::msda(question, shared_context());
   CHECK(ours.own_kernel);
   CHECK(ours.kernel.borrowed_from.empty());
   REQUIRE(ours.error.has_value());
@@ -157,9 +154,9 @@ TEST_CASE("a device with costs is answered for with this project's kernel, its e
   CHECK(ours.error->unfitted_mean_ratio >= 1);
   CHECK(ours.error->unfitted_worst_ratio >= ours.error->unfitted_mean_ratio);
   question.config.points = 20;
-  CHECK(study::msda(question, msda_context()).error->outside == std::vector<std::string>{"points"});
+  CHECK(study::msda(question, shared_context()).error->outside == std::vector<std::string>{"points"});
   question.device = "h100";
-  const MsdaAnswer paper = study::msda(question, msda_context());
+  const MsdaAnswer paper = study::msda(question, shared_context());
   CHECK_FALSE(paper.own_kernel);
   CHECK_FALSE(paper.error.has_value());
 }
@@ -167,7 +164,7 @@ TEST_CASE("a device with costs is answered for with this project's kernel, its e
 TEST_CASE("a construct and an accumulator say how this project's kernel adds") {
   MsdaQuestion question = small_question();
   question.phase = MsdaPhase::kBackward;
-  const auto time = [&] { return study::msda(question, msda_context()).passes.front().time.time_ns; };
+  const auto time = [&] { return study::msda(question, shared_context()).passes.front().time.time_ns; };
   const auto same = [&](MsdaUpdate update, std::optional<std::string> construct,
                         std::optional<Dtype> accumulator) {
     question.update = update;
@@ -187,9 +184,9 @@ TEST_CASE("a construct and an accumulator say how this project's kernel adds") {
 
 TEST_CASE("an L2 of the question's own replaces the device's") {
   MsdaQuestion question = small_question();
-  const MsdaCache device = study::msda_cache(question, msda_context());
+  const MsdaCache device = study::msda_cache(question, shared_context());
   question.l2_bytes = device.rows_per_granule * 64 * 10;  // rows of 32 bf16
-  CHECK(study::msda_cache(question, msda_context()).capacity_granules == 10);
+  CHECK(study::msda_cache(question, shared_context()).capacity_granules == 10);
 }
 
 TEST_CASE("a device without MSDA kernels is refused by name") {

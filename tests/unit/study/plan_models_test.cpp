@@ -6,6 +6,7 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace plan_models_test {
 
@@ -13,11 +14,7 @@ using namespace natten_sim;
 using study::PassTime;
 using study::PlanAnswer;
 using study::PlanQuestion;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 struct Call {
   std::string kernel, device;

@@ -8,6 +8,7 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace plan_test {
 
@@ -17,11 +18,7 @@ using study::GpuSplit;
 using study::PassTime;
 using study::PlanAnswer;
 using study::PlanQuestion;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 PlanAnswer answered(const PlanQuestion& question) { return study::plan(question, shared_context()); }
 

@@ -11,6 +11,7 @@
 #include "catch.hpp"
 #include "places.hpp"
 #include "searches/recall_candidates.hpp"
+#include "shared_context.hpp"
 
 namespace recall_study_test {
 
@@ -20,6 +21,7 @@ using study::RecallPer;
 using study::RecallQuestion;
 using study::SearchAnswer;
 using study::SearchCandidate;
+using natten_sim::test::shared_context;
 
 /// 64x64 tokens, two heads: one looks 2 tokens far, one 20.
 const std::string kTable = std::string(natten_sim::test::kSourceDir) + "/tests/data/attention.npy";
@@ -32,11 +34,6 @@ study::SearchQuestion images() {
   question.setting.batch = 512;
   question.setting.device = "h200";
   return question;
-}
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
 }
 
 SearchAnswer chosen(study::SearchQuestion question, const RecallQuestion& recall) {

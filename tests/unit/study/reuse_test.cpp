@@ -9,16 +9,13 @@
 #include <natten_sim/study/reuse.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace reuse_test {
 
 using namespace natten_sim;
 using namespace natten_sim::study;
-
-const Context& context() {
-  static const Context kContext = default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 ReuseQuestion attention(std::int64_t seqlen, std::int64_t capacity, bool causal = false) {
   ReuseQuestion question;
@@ -27,12 +24,12 @@ ReuseQuestion attention(std::int64_t seqlen, std::int64_t capacity, bool causal 
   return question;
 }
 
-ReuseResult ask(const ReuseQuestion& question) { return reuse(question, context()).results.front().first; }
+ReuseResult ask(const ReuseQuestion& question) { return reuse(question, shared_context()).results.front().first; }
 
 /// The parameter of the error that the question is refused with.
 std::string refused(const ReuseQuestion& question) {
   try {
-    (void)reuse(question, context());
+    (void)reuse(question, shared_context());
   } catch (const Error& error) {
     return error.parameter();
   }
@@ -108,7 +105,7 @@ TEST_CASE("study: permutations up and down are the sawtooth, and keep their name
   question.method = LruReplay{};
   question.order = OwnOrder{"mine", KvPermutations{{{0, 1, 2, 3}, {3, 2, 1, 0}}}};
   question.compare = KvOrder::kSawtooth;
-  const ReuseComparison both = reuse(question, context()).results.front();
+  const ReuseComparison both = reuse(question, shared_context()).results.front();
   CHECK(both.first.miss_sectors == both.second->miss_sectors);
   CHECK(name_of(*both.first.order) == "mine");
   question.order = OwnOrder{"short", KvPermutations{{{0, 1, 2}}}};
@@ -141,7 +138,7 @@ TEST_CASE("study: a stream of n sectors in front of c misses p n cyclic and n + 
     question.capacity_bytes = c * 32;
     question.method = method;
     question.compare = KvOrder::kSawtooth;
-    const ReuseComparison both = reuse(question, context()).results.front();
+    const ReuseComparison both = reuse(question, shared_context()).results.front();
     CHECK(both.first.sectors.total == 3 * p * n);
     CHECK(both.first.miss_sectors == p * n);
     CHECK(both.second->miss_sectors == n + (p - 1) * (n - c));
@@ -179,7 +176,7 @@ TEST_CASE("study: the answer's question has every default, and asks the same aga
   question.subject = AttentionSubject{.seqlen = Extents{16384}, .head_dim = 128, .kernel = "fa2"};
   question.device = "h200";
   question.method = TimedRun{};
-  const ReuseAnswer first = reuse(question, context());
+  const ReuseAnswer first = reuse(question, shared_context());
   const auto& subject = std::get<AttentionSubject>(first.question.subject);
   CHECK(*subject.q_tile == Extents{128});
   CHECK(*subject.kv_tile == Extents{64});
@@ -188,7 +185,7 @@ TEST_CASE("study: the answer's question has every default, and asks the same aga
   CHECK(name_of(*first.question.order) == "descending");
   CHECK(std::get<TimedRun>(*first.question.method).jitter == 0.012);
   CHECK(first.capacity_source == CapacitySource::kEffective);
-  const ReuseAnswer second = reuse(first.question, context());
+  const ReuseAnswer second = reuse(first.question, shared_context());
   CHECK(second.results.front().first.dram_read_bytes == first.results.front().first.dram_read_bytes);
   CHECK(second.results.front().first.time_ns == first.results.front().first.time_ns);
 }
@@ -199,7 +196,7 @@ TEST_CASE("study: a sweep is its lengths, windows cut to each") {
   subject.seqlen = SeqlenSweep{1024, 4096, 1024};
   subject.window = Extents{2048};
   question.method = LruReplay{};
-  const ReuseAnswer sweep = reuse(question, context());
+  const ReuseAnswer sweep = reuse(question, shared_context());
   REQUIRE(sweep.results.size() == 4);
   for (const ReuseComparison& at : sweep.results) {
     subject.seqlen = Extents{at.seqlen.value()};
@@ -270,7 +267,7 @@ TEST_CASE("a timed answer of tiles that no memory holds has one stage, as that o
 
 TEST_CASE(
     "study: a timed answer names the tail of DRAM's latency and the peak rate where nobody measured them") {
-  Device device = context().catalog.device("h200");
+  Device device = shared_context().catalog.device("h200");
   device.l2.ways->measured = true;  // so that all numbers are
   ReuseQuestion question = attention(1024, 0);
   question.method = TimedRun{};
@@ -331,7 +328,7 @@ TEST_CASE("study: a given mask is read as the same mask by its own name is, in e
 TEST_CASE("study: documents and blocks bring their tokens, and a document reads only its own keys") {
   ReuseQuestion question = attention(1, std::int64_t{1} << 40);
   question.subject = under("document:1024,512");
-  const ReuseAnswer answer = reuse(question, context());
+  const ReuseAnswer answer = reuse(question, shared_context());
   CHECK(std::get<Extents>(std::get<AttentionSubject>(answer.question.subject).seqlen) == Extents{1536});
   const std::int64_t row = 64 * 2 / 32;  // sectors
   CHECK(answer.results.front().first.sectors.k == 2 * (8 * 1024 + 4 * 512) * row);  // Q tiles of 128, two heads

@@ -12,6 +12,7 @@
 #include <natten_sim/study/scatter.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace scatter_test {
 
@@ -20,11 +21,7 @@ using study::Context;
 using study::GivenRows;
 using study::ScatterAnswer;
 using study::ScatterQuestion;
-
-const Context& scatter_context() {
-  static const Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 /// Rows from memory.
 class VectorStream final : public IndexStream {
@@ -51,7 +48,7 @@ ScatterQuestion question_of(const std::vector<std::int64_t>& rows, std::int64_t 
 }
 
 TEST_CASE("a scatter question without numbers is 65,536 bf16 rows of 256 into 32,768, and says so") {
-  const ScatterAnswer answer = study::scatter({}, scatter_context());
+  const ScatterAnswer answer = study::scatter({}, shared_context());
   CHECK(answer.question.updates == 65536);
   CHECK(answer.collisions.updates == 65536);
   CHECK(answer.cost.load.width == 256);
@@ -68,7 +65,7 @@ std::map<std::string, Remedy> remedies_of(const std::string& construct, Dtype ty
   question.dtype = type;
   question.device = device;
   question.details = {.remedies = true, .calibration = true};
-  const ScatterAnswer answer = study::scatter(question, scatter_context());
+  const ScatterAnswer answer = study::scatter(question, shared_context());
   std::map<std::string, Remedy> remedies;
   for (const Remedy& remedy : *answer.cost.remedies) remedies[remedy.name] = remedy;
   return remedies;
@@ -104,14 +101,14 @@ TEST_CASE("releases are compared by asking for their constructs, and only the op
   question.source = IndexDistribution(ZipfRows{1.5});
   question.compare = {"main", "2.9"};
   question.details.calibration = true;
-  const ScatterAnswer answer = study::scatter(question, scatter_context());
+  const ScatterAnswer answer = study::scatter(question, shared_context());
   REQUIRE(answer.releases.size() == 2);
   for (const study::ReleaseCost& cost : answer.releases) {
     CHECK(cost.release.operator_name == "torch.scatter_add");
     ScatterQuestion again = question;
     again.compare.clear();
     again.construct = *cost.release.construct;
-    const ScatterAnswer one = study::scatter(again, scatter_context());
+    const ScatterAnswer one = study::scatter(again, shared_context());
     CHECK(one.cost.prediction.time_ns == cost.prediction.time_ns);
     REQUIRE(cost.interval.has_value());
     CHECK(cost.interval->most_ns == one.calibration->interval->most_ns);
@@ -119,10 +116,10 @@ TEST_CASE("releases are compared by asking for their constructs, and only the op
   CHECK(answer.releases[0].path == InstructionPath::kRed);
   CHECK(answer.releases[1].path == InstructionPath::kCas);
   question.compare = {"2.1"};
-  CHECK_THROWS_AS(study::scatter(question, scatter_context()), UnknownName);
+  CHECK_THROWS_AS(study::scatter(question, shared_context()), UnknownName);
   question.compare = {"main"};
   question.construct = "cuda-atomicadd-bfloat16";
-  CHECK_THROWS_AS(study::scatter(question, scatter_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::scatter(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("every operator's release names a construct of the table, or none because it sorts") {
@@ -146,7 +143,7 @@ TEST_CASE("a remedy that is a construct takes what that construct's own question
       question.dtype = type;
       question.width = 200;
       question.details.remedies = true;
-      const ScatterAnswer answer = study::scatter(question, scatter_context());
+      const ScatterAnswer answer = study::scatter(question, shared_context());
       int constructs = 0;
       for (const Remedy& remedy : *answer.cost.remedies) {
         if (!remedy.construct) continue;
@@ -154,7 +151,7 @@ TEST_CASE("a remedy that is a construct takes what that construct's own question
         ScatterQuestion again = question;
         again.construct = *remedy.construct;
         again.details = {.calibration = true};
-        const ScatterAnswer one = study::scatter(again, scatter_context());
+        const ScatterAnswer one = study::scatter(again, shared_context());
         CHECK(one.cost.prediction.time_ns == remedy.time_ns);
         REQUIRE(one.calibration->interval.has_value());
         CHECK(one.calibration->interval->most_ns == remedy.interval->most_ns);
@@ -181,7 +178,7 @@ TEST_CASE("remedies that were timed state their score and interval, others state
 TEST_CASE("a score is stated only of the device and the loads that it was made with") {
   const auto judged = [](const ScatterQuestion& question) {
     int count = 0;
-    const ScatterAnswer answer = study::scatter(question, scatter_context());
+    const ScatterAnswer answer = study::scatter(question, shared_context());
     for (const Remedy& remedy : *answer.cost.remedies) {
       CHECK((remedy.name == kAsIs || remedy.blind.has_value() == remedy.interval.has_value()));
       count += remedy.blind.has_value() ? 1 : 0;
@@ -199,18 +196,18 @@ TEST_CASE("a score is stated only of the device and the loads that it was made w
   question.width = 8192;  // wider than what was swept
   CHECK(judged(question) == 0);
   question.construct = "torch-index-add";
-  CHECK_FALSE(study::scatter(question, scatter_context()).calibration->outside.empty());
+  CHECK_FALSE(study::scatter(question, shared_context()).calibration->outside.empty());
 }
 
 TEST_CASE("what a scatter question does not ask for is not in the answer") {
   ScatterQuestion question;
   question.updates = 10000;  // uniform: enough for the stream to take longer than two updates of a row
-  const ScatterAnswer plain = study::scatter(question, scatter_context());
+  const ScatterAnswer plain = study::scatter(question, shared_context());
   CHECK_FALSE(plain.cost.remedies.has_value());
   CHECK_FALSE(plain.cost.words.has_value());
   CHECK_FALSE(plain.calibration.has_value());
   question.details = {.addresses = true, .remedies = true, .calibration = true};
-  const ScatterAnswer all = study::scatter(question, scatter_context());
+  const ScatterAnswer all = study::scatter(question, shared_context());
   CHECK(all.cost.words == all.collisions.rows_touched * 256 / 2);
   REQUIRE(all.cost.remedies.has_value());
   const auto fastest = std::min_element(all.cost.remedies->begin(), all.cost.remedies->end(),
@@ -225,14 +222,14 @@ TEST_CASE("what a scatter question does not ask for is not in the answer") {
   CHECK(*all.calibration->unfitted_worst_ratio >= *all.calibration->unfitted_mean_ratio);
   question.construct = "cuda-atomicadd-bfloat16";
   question.width = 8192;
-  CHECK(study::scatter(question, scatter_context()).calibration->outside ==
+  CHECK(study::scatter(question, shared_context()).calibration->outside ==
         std::vector<std::string>{"width", "construct"});
   // The A100 was not: it has the points of its own.
   question = {};
   question.updates = 1000;
   question.device = "a100-40gb";
   question.details.calibration = true;
-  const ScatterAnswer other = study::scatter(question, scatter_context());
+  const ScatterAnswer other = study::scatter(question, shared_context());
   std::int64_t fitted = 0, others = 0;
   for (const ContentionPoint& point : contention_points()) {
     if (point.device == "a100-40gb") ++(point.fitted ? fitted : others);
@@ -247,7 +244,7 @@ TEST_CASE("hot rows share updates evenly, and the hottest line serves each fp32 
   question.updates = 1000000;
   question.source = IndexDistribution(HotRows{2});
   question.dtype = Dtype::kFp32;
-  const ScatterAnswer answer = study::scatter(question, scatter_context());
+  const ScatterAnswer answer = study::scatter(question, shared_context());
   CHECK(answer.collisions.max_multiplicity == 500000);
   CHECK(answer.cost.prediction.bound == ContentionBound::kHottestAddress);
   CHECK(answer.cost.prediction.red_sectors == 1000000 * 256 * 4 / 32);
@@ -259,18 +256,18 @@ TEST_CASE("hot rows share updates evenly, and the hottest line serves each fp32 
 TEST_CASE("rows of the caller's own are counted, all or the first") {
   ScatterQuestion question = question_of({1, 1, 2, 3, 1}, 4);
   for (int again = 0; again < 2; ++again) {  // a question may be asked twice
-    const ScatterAnswer all = study::scatter(question, scatter_context());
+    const ScatterAnswer all = study::scatter(question, shared_context());
     CHECK(all.question.updates == 5);
     CHECK(all.collisions.max_multiplicity == 3);
     CHECK(all.collisions.hottest_row == 1);
     CHECK(all.collisions.rows_touched == 3);
   }
   question.updates = 2;
-  CHECK(study::scatter(question, scatter_context()).collisions.max_multiplicity == 2);
+  CHECK(study::scatter(question, shared_context()).collisions.max_multiplicity == 2);
   question.updates = 6;
-  CHECK_THROWS_AS(study::scatter(question, scatter_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::scatter(question, shared_context()), InvalidParameter);
   question = question_of({1, 1, 2, 3, 1}, 3);
-  CHECK_THROWS_AS(study::scatter(question, scatter_context()), InvalidParameter);
+  CHECK_THROWS_AS(study::scatter(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("words are counted once where rows share them") {
@@ -279,19 +276,19 @@ TEST_CASE("words are counted once where rows share them") {
   // Ten rows of so many bf16, in 32-bit words: 20, 40 and 60 bytes.
   for (const auto& [width, words] : {std::pair<std::int64_t, std::int64_t>{1, 5}, {2, 10}, {3, 15}}) {
     question.width = width;
-    CHECK(study::scatter(question, scatter_context()).cost.words == words);
+    CHECK(study::scatter(question, shared_context()).cost.words == words);
   }
 }
 
 TEST_CASE("constructs choose a path, and a path can be forced") {
   ScatterQuestion question;
   question.updates = 2000;
-  const auto load = [&] { return study::scatter(question, scatter_context()).cost.load; };
+  const auto load = [&] { return study::scatter(question, shared_context()).cost.load; };
   CHECK(load().path == InstructionPath::kCas);
   question.path = InstructionPath::kRed;
   CHECK(load().path == InstructionPath::kRed);
   CHECK(load().vector_width == 2);  // there is no scalar native form of 16 bits
-  CHECK_FALSE(study::scatter(question, scatter_context()).cost.instruction.has_value());
+  CHECK_FALSE(study::scatter(question, shared_context()).cost.instruction.has_value());
   question.path.reset();
   question.construct = "triton-atomic-relaxed";
   CHECK(load().vector_width == 8);
@@ -309,9 +306,9 @@ TEST_CASE("an operator reads an index an element, a kernel of one's own one a ro
   question.updates = 1000;
   question.dtype = Dtype::kFp32;
   const double values = 1000.0 * 256 * 4;
-  CHECK(study::scatter(question, scatter_context()).cost.load.streamed_bytes == values + 1000.0 * 256 * 8);
+  CHECK(study::scatter(question, shared_context()).cost.load.streamed_bytes == values + 1000.0 * 256 * 8);
   question.construct = "cuda-atomicadd-float";
-  const ScatterAnswer own = study::scatter(question, scatter_context());
+  const ScatterAnswer own = study::scatter(question, shared_context());
   CHECK(own.cost.load.streamed_bytes == values + 1000.0 * 8);
   CHECK(own.cost.load.issue_ns == own.profile.issue_bare_ns);
 }
@@ -348,7 +345,7 @@ TEST_CASE("a device of the caller's own is asked about like one that ships, once
 
 TEST_CASE(
     "the devices that can be asked about are those with measured contention, the smaller A100 among them") {
-  CHECK(study::scatter_devices(scatter_context()) == std::vector<std::string>{"a100-40gb", "b200", "h100", "h200"});
+  CHECK(study::scatter_devices(shared_context()) == std::vector<std::string>{"a100-40gb", "b200", "h100", "h200"});
 }
 
 TEST_CASE("progress of a scatter question goes from above 0 to 1") {

@@ -3,17 +3,14 @@
 #include <natten_sim/study/schedule.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace schedule_test {
 
 using namespace natten_sim;
 using study::FinishedSchedule;
 using study::ScheduleQuestion;
-
-const study::Context& context() {
-  static const study::Context kContext = study::default_context();
-  return kContext;
-}
+using natten_sim::test::shared_context;
 
 ScheduleQuestion causal_question(std::int64_t tiles, std::int32_t heads, const std::string& algorithm) {
   ScheduleQuestion question;
@@ -25,7 +22,7 @@ ScheduleQuestion causal_question(std::int64_t tiles, std::int32_t heads, const s
 }
 
 FinishedSchedule finished(const ScheduleQuestion& question) {
-  const study::ScheduleAnswer answer = study::schedule(question, context());
+  const study::ScheduleAnswer answer = study::schedule(question, shared_context());
   REQUIRE(answer.results.size() == 1);
   return std::get<FinishedSchedule>(answer.results.front().outcome);
 }
@@ -34,7 +31,7 @@ TEST_CASE(
     "a question with defaults alone is answered with one worker a KV tile, and one result an algorithm") {
   ScheduleQuestion question;
   question.sizes = study::TileSizes{.kv_tiles = 3};
-  const study::ScheduleAnswer answer = study::schedule(question, context());
+  const study::ScheduleAnswer answer = study::schedule(question, shared_context());
   CHECK(answer.problem.workers == 3);
   CHECK(answer.problem.mask.q_tiles == 3);
   CHECK(answer.heads_kv == 1);
@@ -46,7 +43,7 @@ TEST_CASE("what cannot be scheduled is a value among all algorithms") {
   question.sizes = study::TileSizes{.q_tiles = 4};
   question.mask = {SlidingWindowMask{1, 0}};
   int refused = 0;
-  for (const study::ScheduleResult& result : study::schedule(question, context()).results) {
+  for (const study::ScheduleResult& result : study::schedule(question, shared_context()).results) {
     if (!std::holds_alternative<NotApplicable>(result.outcome)) continue;
     CHECK(result.name == "symmetric-shift");
     ++refused;
@@ -77,7 +74,7 @@ TEST_CASE("decimal costs schedule as whole ones, and times come back in the give
   CHECK(parts_of(1.0 / 3) == 1);
   CHECK(parts_of(3e13) == 1);  // 60 tasks in fifths would pass 2^53
   whole.costs = {.compute = -1};
-  CHECK_THROWS_AS(study::schedule(whole, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(whole, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("closed form, bound and run of one schedule: 8 causal tiles, spt, one head") {
@@ -92,11 +89,11 @@ TEST_CASE("closed form, bound and run of one schedule: 8 causal tiles, spt, one 
 TEST_CASE("workers come from a device: SMs times CTAs a SM, and a user's own device counts") {
   ScheduleQuestion question = causal_question(4, 1, "spt");
   question.workers = study::WorkersOfDevice{"h200", 2};
-  CHECK(study::schedule(question, context()).problem.workers == 2 * 132);
+  CHECK(study::schedule(question, shared_context()).problem.workers == 2 * 132);
   question.workers = study::WorkersOfDevice{"no-such-device"};
-  CHECK_THROWS_AS(study::schedule(question, context()), UnknownName);
+  CHECK_THROWS_AS(study::schedule(question, shared_context()), UnknownName);
   question.workers = study::WorkersOfDevice{"h200", 33};
-  CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(question, shared_context()), InvalidParameter);
 }
 
 TEST_CASE("details are kept when asked for") {
@@ -115,11 +112,11 @@ TEST_CASE("a table answers as the algorithm that made it, on as many workers or 
   question.costs = {.compute = 3, .reduce = 1};
   const FinishedSchedule made = finished(question);
   study::TableQuestion table{.table = study::table_of("shift", made), .costs = question.costs};
-  const study::ScheduleAnswer answer = study::schedule(table, context());
+  const study::ScheduleAnswer answer = study::schedule(table, shared_context());
   CHECK(std::get<FinishedSchedule>(answer.results.front().outcome).run.makespan == made.run.makespan);
   CHECK(answer.results.front().name == "table");
   table.workers = 4;  // static dispatch on 5
-  CHECK_THROWS_AS(study::schedule(table, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(table, shared_context()), InvalidParameter);
   question.algorithms = {"two-pass"};
   CHECK_THROWS_AS(study::table_of("two-pass", finished(question)), InvalidParameter);
 }
@@ -127,14 +124,14 @@ TEST_CASE("a table answers as the algorithm that made it, on as many workers or 
 TEST_CASE("sizes are refused beside a mask that brings its own, and required beside one that does not") {
   ScheduleQuestion question = causal_question(4, 1, "spt");
   question.mask = {GnaMask{.layout = Extents{64}}};
-  CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(question, shared_context()), InvalidParameter);
   question.sizes = {};
-  CHECK(study::schedule(question, context()).problem.mask.q_tiles > 0);
+  CHECK(study::schedule(question, shared_context()).problem.mask.q_tiles > 0);
   question.mask = {};
-  CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(question, shared_context()), InvalidParameter);
   question.sizes = study::TileSizes{.q_tiles = 5};
   question.mask = {DocumentMask{{2, 2}}};
-  CHECK_THROWS_AS(study::schedule(question, context()), InvalidParameter);
+  CHECK_THROWS_AS(study::schedule(question, shared_context()), InvalidParameter);
 }
 
 }  // namespace schedule_test

@@ -9,17 +9,14 @@
 
 #include "catch.hpp"
 #include "random.hpp"
+#include "shared_context.hpp"
 
 namespace search_test {
 
 using namespace natten_sim;
 using study::SearchAnswer;
 using study::SearchQuestion;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 SearchAnswer search_of(const SearchQuestion& question) { return study::search(question, shared_context()); }
 

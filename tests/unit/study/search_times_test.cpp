@@ -8,15 +8,12 @@
 #include <natten_sim/models/tiles/tile_count.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace search_times_test {
 
 using namespace natten_sim;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 /// Windows, or strides up to a window, of all axes.
 std::vector<Extents> combinations(const PerAxis<IntRange>& ranges, const Extents* most = nullptr) {

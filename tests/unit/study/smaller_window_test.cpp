@@ -4,17 +4,14 @@
 #include <natten_sim/study/conclusion/count.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace smaller_window_test {
 
 using namespace natten_sim;
 using study::CountQuestion;
 using study::PassTime;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 double total_ms(const study::CountAnswer& answer) {
   double ms = std::get<PassTime>(*answer.time).total_ms;

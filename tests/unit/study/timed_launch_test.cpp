@@ -3,15 +3,12 @@
 #include <natten_sim/study/time.hpp>
 
 #include "catch.hpp"
+#include "shared_context.hpp"
 
 namespace timed_launch_test {
 
 using namespace natten_sim;
-
-const study::Context& shared_context() {
-  static const study::Context context = study::default_context();
-  return context;
-}
+using natten_sim::test::shared_context;
 
 study::TimeQuestion question_of(const char* kernel, std::int64_t tokens, std::int64_t heads, Walk pass, bool causal) {
   study::TimeQuestion question{.kernel = kernel, .device = "h200"};
