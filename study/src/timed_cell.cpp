@@ -101,9 +101,9 @@ double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCos
   question.tiling = Tiling::kMultiDimensional;
   question.visits.reset();
   question.ctas.reset();
-  LaunchMemo own;
-  if (memo != nullptr) own = {.waves = memo->waves, .axes = memo->axes};
-  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, memo == nullptr ? nullptr : &own);
+  std::optional<LaunchMemo> own;
+  if (memo != nullptr) own = LaunchMemo{.waves = memo->waves, .axes = memo->axes};
+  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, own ? &*own : nullptr);
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
