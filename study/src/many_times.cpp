@@ -124,7 +124,7 @@ std::optional<TimeNumbers> ManyTimes::of(const TimeQuestion& question) {
   const auto* cell = std::get_if<TimedCell>(&found);
   if (cell == nullptr) return std::nullopt;
   const Surroundings& around =
-      state_->around.find(places::surroundings_key(question, cell->kernel), [&] { return surroundings_of(question, *cell, &state_->memo); });
+      state_->around.find(places::surroundings_key(question, cell->kernel), [&] { return surroundings_of(question, *cell); });
   if (!around.added_ms) return std::nullopt;
   const auto answer = [&] {
     const FunctionCosts function = function_costs(question, *cell);

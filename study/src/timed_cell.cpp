@@ -92,8 +92,7 @@ bool replaces_causal(const TimeQuestion& question) {
 }
 
 /// `kernel` on all tokens of a causal axis.
-double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell,
-                 const LaunchMemo* memo) {
+double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell) {
   const std::int64_t tokens = question.mask[0].length;
   question.mask = NeighborhoodMask{AxisMask{.length = tokens, .window = tokens, .causal = true}};
   question.kernel = kernel.name;
@@ -101,9 +100,7 @@ double causal_ms(TimeQuestion question, const TimedKernel& kernel, const PassCos
   question.tiling = Tiling::kMultiDimensional;
   question.visits.reset();
   question.ctas.reset();
-  std::optional<LaunchMemo> own;
-  if (memo != nullptr) own = LaunchMemo{.waves = memo->waves, .axes = memo->axes};
-  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, own ? &*own : nullptr);
+  const LaunchWork work = launch_of(question, {kernel, *cell.device, pass, cell.context->catalog}, nullptr);
   return launch_time(work, with_rest(pass, question.rest_ms)).total_ms;
 }
 
@@ -114,7 +111,7 @@ PassCosts without_evidence(PassCosts costs) {
 
 /// The fastest dense kernel whose times rest on no weaker evidence or, where there is none, the same kernel without a
 /// mask; of a dense kernel itself.
-void find_dense(const TimeQuestion& question, const TimedCell& cell, const LaunchMemo* memo, Surroundings& around) {
+void find_dense(const TimeQuestion& question, const TimedCell& cell, Surroundings& around) {
   const TimedKernel& kernel = cell.kernel;
   const Device& device = *cell.device;
   const std::int64_t keys = all_keys(question);
@@ -132,7 +129,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, const Launc
     // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
     const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
     if (looked_up && known && natten != dense.name) continue;
-    const double ms = (causal ? causal_ms(question, dense, costs, cell, memo) : unmasked_ms(question, costs, device, dense.family, keys)) +
+    const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, costs, device, dense.family, keys)) +
                       repetition_ms(question, dense, cell.pass, device).value_or(0);
     if (least && ms >= *least) continue;
     least = ms;
@@ -274,13 +271,13 @@ MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& 
                  measurement(question, fmha_name(kernel.family))};
 }
 
-Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell, const LaunchMemo* memo) {
+Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell) {
   Surroundings around;
   around.added_ms = additional_ms(question, cell);
   if (!around.added_ms) return around;
   around.copies = copies_of(question, cell);
   around.repetition_ms = repetition_ms(question, cell.kernel, cell.pass, *cell.device);
-  find_dense(question, cell, memo, around);
+  find_dense(question, cell, around);
   return around;
 }
 

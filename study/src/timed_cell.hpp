@@ -11,7 +11,6 @@
 #include <natten_sim/study/time.hpp>
 
 #include "timed_kernel.hpp"
-#include "timed_launch.hpp"
 
 namespace natten_sim::study {
 
@@ -50,8 +49,7 @@ struct Surroundings {
   bool dense_unordered = false, dense_masked = false;
   bool dense_itself = false;  ///< the question's own launch, whose time is not known yet: no dense_ms
 };
-/// `memo`, which may be null, says how waves of causal dense launches are found.
-[[nodiscard]] Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell, const LaunchMemo* memo = nullptr);
+[[nodiscard]] Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell);
 [[nodiscard]] MissingTime missing_additional(const TimeQuestion& question, const TimedKernel& kernel);
 
 /// A launch of costs with a mask function that is not tables; `instructions` of a pair, 0: none is evaluated.
