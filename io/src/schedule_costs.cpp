@@ -20,7 +20,9 @@ constexpr NumberField<TaskCosts> kTaskCosts[] = {
 
 // 0 where a file does not have them, and then not written either.
 constexpr NumberField<TaskCosts> kMoreTaskCosts[] = {{"draw_us", &TaskCosts::draw_us},
-                                                     {"ordered_chain_us", &TaskCosts::ordered_chain_us}};
+                                                     {"ordered_chain_us", &TaskCosts::ordered_chain_us},
+                                                     {"l2_misses", &TaskCosts::l2_misses},
+                                                     {"l2_kept", &TaskCosts::l2_kept}};
 
 constexpr NumberField<ScheduleCostSet> kCallCosts[] = {
     {"launch_us", &ScheduleCostSet::launch_us},
@@ -52,7 +54,8 @@ void read_optional(const StrictObject& fields, const NumberField<Target> (&list)
 
 TaskCosts read_tasks(const Json& entry, const std::string& where) {
   const StrictObject fields(
-      entry, where, keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us", "ordered_chain_us"}));
+      entry, where,
+      keys_of(kTaskCosts, {"masks", "q_tile", "kv_tile", "draw_us", "ordered_chain_us", "l2_misses", "l2_kept"}));
   TaskCosts costs;
   for (const std::string& name : fields.texts("masks")) costs.masks.push_back(parse_name<MaskClass>(name));
   costs.q_tile = fields.integer("q_tile", {1, 1 << 20});

@@ -117,8 +117,8 @@ double crowded(const TaskCosts& tasks, const BackwardProblem& problem, Reduction
 }
 
 BackwardCosts run_costs(const ScheduleCostSet& set, const TaskCosts& tasks, const BackwardProblem& problem,
-                        ReductionMode mode, Dispatch dispatch) {
-  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch, mode);
+                        ReductionMode mode, Dispatch dispatch, double missing) {
+  BackwardCosts costs = chain_costs(set, tasks, problem.mask, dispatch, mode, missing);
   const double factor = crowded(tasks, problem, mode);
   costs.compute *= factor;
   costs.compute_partial *= factor;
@@ -135,12 +135,13 @@ struct SimulatedRun {
   double makespan = 0, lower_bound = 0, waiting = 0;
 };
 
+/// `missing`: the share of reads that miss the L2.
 SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardLaunch& launch,
-                          const BackwardProblem& problem, ReductionMode mode) {
+                          const BackwardProblem& problem, ReductionMode mode, double missing) {
   const ScheduleCostSet& set = *answer.costs;
   ScheduleRequest request;
   request.problem = problem;
-  request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch);
+  request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch, missing);
   request.dispatch = launch.dispatch;
   request.walk = launch.walk;
   if (launch.sections.heads_per_section > 0) request.launch = launch.sections;
@@ -271,9 +272,11 @@ class LaunchTimer {
   [[nodiscard]] const std::optional<ShorterRuns>& shorter() const { return shorter_; }
 
   [[nodiscard]] KernelRunTime time(const BackwardKernel& kernel, const BackwardLaunch& launch, ReductionMode mode) const {
-    SimulatedRun run = simulate_run(answer_, launch, problem_, mode);
+    const double missing = missing_reads(answer_.costs->tasks_of(answer_.mask)->l2_kept, call_, launch.walk,
+                                         launch.sections, ceil_divide(call_.kv_tokens, answer_.tiles.kv));
+    SimulatedRun run = simulate_run(answer_, launch, problem_, mode, missing);
     if (shorter_) {
-      const SimulatedRun less = simulate_run(answer_, launch, half_, mode);
+      const SimulatedRun less = simulate_run(answer_, launch, half_, mode, missing);
       run = {shorter_->at_full_length(run.makespan, less.makespan),
              shorter_->at_full_length(run.lower_bound, less.lower_bound),
              shorter_->at_full_length(run.waiting, less.waiting)};

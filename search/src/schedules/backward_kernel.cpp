@@ -142,7 +142,7 @@ std::optional<BackwardLaunch> kernel_launch(const BackwardKernel& kernel, const 
 }
 
 BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, const BlockMask& mask,
-                          Dispatch dispatch, ReductionMode mode) {
+                          Dispatch dispatch, ReductionMode mode, double missing) {
   constexpr std::size_t kHiding = 3;  // tasks: a chain is drawn while the two before its end are computed
   BackwardCosts made = backward_costs(costs, tasks);
   if (mode == ReductionMode::kUnordered) {
@@ -150,12 +150,24 @@ BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, 
     return made;
   }
   made.epilogue += tasks.ordered_chain_us;
+  for (double* cost : {&made.compute, &made.compute_partial}) *cost *= 1 + tasks.l2_misses * missing;
   if (dispatch == Dispatch::kStatic || tasks.draw_us == 0 || mask.kv_tiles == 0) return made;
   std::int32_t brief = 0;
   for (std::int32_t kv = 0; kv < mask.kv_tiles; ++kv)
     brief += attended_q_tiles(mask, kv).size() < kHiding ? 1 : 0;
   made.prologue += tasks.draw_us * brief / mask.kv_tiles;
   return made;
+}
+
+double missing_reads(double l2_kept, const BackwardCall& call, TileWalk walk, const HeadSections& sections,
+                     std::int64_t chains_of_head) {
+  if (walk != TileWalk::kSpread || !call.l2_bytes) return 0;
+  const std::int64_t together = sections.heads_per_section > 0
+                                    ? std::int64_t{sections.heads_per_section}
+                                    : ceil_divide(std::int64_t{call.sms}, std::max<std::int64_t>(chains_of_head, 1));
+  const double section_bytes = static_cast<double>(std::min(together, call.batch * call.heads)) *
+                               static_cast<double>(schedules::bytes_of_head(call));
+  return std::max(0.0, 1 - l2_kept * static_cast<double>(*call.l2_bytes) / section_bytes);
 }
 
 double call_us(const ScheduleCostSet& costs, const BackwardKernel& kernel, const BackwardCall& call,

@@ -43,6 +43,10 @@ struct TaskCosts {
   /// one or two tasks, in an order: it waits for the last turn of the chain before. Longer chains hide it.
   double draw_us = 0;
   double ordered_chain_us = 0;  ///< more at the end of a chain whose reductions are in an order
+  /// Chains that start spread, in an order: each read of Q, dO and dQ comes after one of all heads of the
+  /// section. Compute grows by `l2_misses` times the share of a section that the L2 does not keep, when it
+  /// keeps `l2_kept` times its size.
+  double l2_misses = 0, l2_kept = 0;
 
   friend bool operator==(const TaskCosts&, const TaskCosts&) = default;
 };

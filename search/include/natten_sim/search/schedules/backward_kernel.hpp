@@ -43,9 +43,17 @@ struct BackwardLaunch {
                                                           const BackwardCall& call, ReductionMode mode);
 
 /// Costs of a task as this problem's chains have them. In an order, reductions pay their turn and chains their
-/// end, and the prologue of chains that are drawn has the draw, in the mean over all chains.
+/// end, the prologue of chains that are drawn has the draw, in the mean over all chains, and compute grows with
+/// `missing`: the share of reads that miss the L2, 0 to 1.
 [[nodiscard]] BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks,
-                                        const BlockMask& mask, Dispatch dispatch, ReductionMode mode);
+                                        const BlockMask& mask, Dispatch dispatch, ReductionMode mode,
+                                        double missing = 0);
+
+/// Share of an ordered launch's reads of Q, dO and fp32 dQ that miss an L2 of which `l2_kept` keeps them, 0 to 1.
+/// Chains that start spread read a tile again after all tiles of their section; in other walks chains of a head
+/// read together, and nothing misses. A section of no heads: as many as fill the SMs. 0 for an unknown L2.
+[[nodiscard]] double missing_reads(double l2_kept, const BackwardCall& call, TileWalk walk,
+                                   const HeadSections& sections, std::int64_t chains_of_head);
 
 /// Microseconds of a call whose main kernel takes `makespan_us`: the launch, the kernels around, and what
 /// power adds to long runs.
