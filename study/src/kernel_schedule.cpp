@@ -272,8 +272,8 @@ class LaunchTimer {
   [[nodiscard]] const std::optional<ShorterRuns>& shorter() const { return shorter_; }
 
   [[nodiscard]] KernelRunTime time(const BackwardKernel& kernel, const BackwardLaunch& launch, ReductionMode mode) const {
-    const double missing = missing_reads(answer_.costs->tasks_of(answer_.mask)->l2_kept, call_, launch.walk,
-                                         launch.sections, ceil_divide(call_.kv_tokens, answer_.tiles.kv));
+    const double kept = answer_.costs->tasks_of(answer_.mask)->l2_kept;
+    const double missing = missing_reads(kept, call_, launch.walk, launch.sections);
     SimulatedRun run = simulate_run(answer_, launch, problem_, mode, missing);
     if (shorter_) {
       const SimulatedRun less = simulate_run(answer_, launch, half_, mode, missing);

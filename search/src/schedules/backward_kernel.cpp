@@ -159,14 +159,10 @@ BackwardCosts chain_costs(const ScheduleCostSet& costs, const TaskCosts& tasks, 
   return made;
 }
 
-double missing_reads(double l2_kept, const BackwardCall& call, TileWalk walk, const HeadSections& sections,
-                     std::int64_t chains_of_head) {
-  if (walk != TileWalk::kSpread || !call.l2_bytes) return 0;
-  const std::int64_t together = sections.heads_per_section > 0
-                                    ? std::int64_t{sections.heads_per_section}
-                                    : ceil_divide(std::int64_t{call.sms}, std::max<std::int64_t>(chains_of_head, 1));
-  const double section_bytes = static_cast<double>(std::min(together, call.batch * call.heads)) *
-                               static_cast<double>(schedules::bytes_of_head(call));
+double missing_reads(double l2_kept, const BackwardCall& call, TileWalk walk, const HeadSections& sections) {
+  if (walk != TileWalk::kSpread || sections.heads_per_section < 1 || !call.l2_bytes) return 0;
+  const std::int64_t heads = std::min<std::int64_t>(sections.heads_per_section, call.batch * call.heads);
+  const double section_bytes = static_cast<double>(heads) * static_cast<double>(schedules::bytes_of_head(call));
   return std::max(0.0, 1 - l2_kept * static_cast<double>(*call.l2_bytes) / section_bytes);
 }
 

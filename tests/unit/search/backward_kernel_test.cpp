@@ -53,6 +53,38 @@ TEST_CASE("in an order, chains of one or two tasks pay for their draw, in the me
   CHECK(chain_costs(set, tasks, mask, Dispatch::kDynamic, kOrdered).prologue == 2);
 }
 
+TEST_CASE("spread chains of a section that the L2 does not keep miss that share, and compute grows with it") {
+  BackwardCall call;
+  call.heads = 64;
+  call.q_tokens = 1024;
+  call.head_dim = 64;  // Q, dO and fp32 dQ of a head: 512 KiB
+  call.l2_bytes = 10 << 20;
+  const auto missing = [&](std::int32_t heads, TileWalk walk = TileWalk::kSpread) {
+    return missing_reads(0.8, call, walk, {heads});
+  };
+  CHECK(missing(16) == 0);  // 8 MiB: just kept
+  CHECK(missing(32) == Approx(0.5));
+  CHECK(missing(64) == Approx(0.75));
+  CHECK(missing(100) == missing(64));  // there are no more heads
+  CHECK(missing(0) == 0);
+  CHECK(missing(64, TileWalk::kInOrder) == 0);
+  call.l2_bytes.reset();
+  CHECK(missing(64) == 0);
+
+  TaskCosts tasks;
+  tasks.compute_us = 2;
+  tasks.compute_partial_us = 3;
+  tasks.reduce_us = 5;
+  tasks.l2_misses = 0.4;
+  const auto costs = [&](ReductionMode mode) {
+    return chain_costs({}, tasks, {1, 1, {TileWork::kFull}}, Dispatch::kStatic, mode, 0.5);
+  };
+  CHECK(costs(ReductionMode::kDeterministic).compute == Approx(2.4));
+  CHECK(costs(ReductionMode::kDeterministic).compute_partial == Approx(3.6));
+  CHECK(costs(ReductionMode::kDeterministic).reduce == 5);
+  CHECK(costs(ReductionMode::kUnordered).compute == 2);
+}
+
 TEST_CASE("an order costs a turn a task and an end a chain, and nothing where there is none") {
   ScheduleCostSet set;
   TaskCosts tasks;

@@ -288,8 +288,7 @@ std::vector<Prediction> AttentionBackwardCase::predict(const Device& device, Fid
   SchedulePhase& phase = made.phases.front();
   BackwardCall shape = call(device.sms->value);
   shape.l2_bytes = device.l2.bytes->value;
-  const double missing =
-      missing_reads(tasks->l2_kept, shape, walk, {heads_per_section}, phase.problem.mask.kv_tiles);
+  const double missing = missing_reads(tasks->l2_kept, shape, walk, {heads_per_section});
   phase.costs = costs_of(*set, *tasks, phase, ordered, missing);
   if (!ordered) phase.schedule.dq_order.clear();
   const auto run = attempt_run(made);

@@ -50,10 +50,11 @@ struct BackwardLaunch {
                                         double missing = 0);
 
 /// Share of an ordered launch's reads of Q, dO and fp32 dQ that miss an L2 of which `l2_kept` keeps them, 0 to 1.
-/// Chains that start spread read a tile again after all tiles of their section; in other walks chains of a head
-/// read together, and nothing misses. A section of no heads: as many as fill the SMs. 0 for an unknown L2.
+/// Chains that start spread in sections of so many heads read a tile again after all tiles of the section. In
+/// other walks chains of a head read together, and where the algorithm chooses sections (no heads) it keeps starts
+/// close: nothing misses. 0 for an unknown L2.
 [[nodiscard]] double missing_reads(double l2_kept, const BackwardCall& call, TileWalk walk,
-                                   const HeadSections& sections, std::int64_t chains_of_head);
+                                   const HeadSections& sections);
 
 /// Microseconds of a call whose main kernel takes `makespan_us`: the launch, the kernels around, and what
 /// power adds to long runs.
