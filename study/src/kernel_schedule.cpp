@@ -135,13 +135,12 @@ struct SimulatedRun {
   double makespan = 0, lower_bound = 0, waiting = 0;
 };
 
-/// `missing`: the share of reads that miss the L2.
-SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardLaunch& launch,
-                          const BackwardProblem& problem, ReductionMode mode, double missing) {
-  const ScheduleCostSet& set = *answer.costs;
-  ScheduleRequest request;
-  request.problem = problem;
-  request.costs = run_costs(set, *set.tasks_of(answer.mask), problem, mode, launch.dispatch, missing);
+SimulatedRun simulate_run(const KernelScheduleAnswer& answer, const BackwardCall& call, const BackwardLaunch& launch,
+                          const BackwardProblem& problem, ReductionMode mode) {
+  const TaskCosts& tasks = *answer.costs->tasks_of(answer.mask);
+  const double missing = missing_reads(tasks.l2_kept, call, launch.walk, launch.sections);
+  ScheduleRequest request{.problem = problem};
+  request.costs = run_costs(*answer.costs, tasks, problem, mode, launch.dispatch, missing);
   request.dispatch = launch.dispatch;
   request.walk = launch.walk;
   if (launch.sections.heads_per_section > 0) request.launch = launch.sections;
@@ -272,11 +271,9 @@ class LaunchTimer {
   [[nodiscard]] const std::optional<ShorterRuns>& shorter() const { return shorter_; }
 
   [[nodiscard]] KernelRunTime time(const BackwardKernel& kernel, const BackwardLaunch& launch, ReductionMode mode) const {
-    const double kept = answer_.costs->tasks_of(answer_.mask)->l2_kept;
-    const double missing = missing_reads(kept, call_, launch.walk, launch.sections);
-    SimulatedRun run = simulate_run(answer_, launch, problem_, mode, missing);
+    SimulatedRun run = simulate_run(answer_, call_, launch, problem_, mode);
     if (shorter_) {
-      const SimulatedRun less = simulate_run(answer_, launch, half_, mode, missing);
+      const SimulatedRun less = simulate_run(answer_, call_, launch, half_, mode);
       run = {shorter_->at_full_length(run.makespan, less.makespan),
              shorter_->at_full_length(run.lower_bound, less.lower_bound),
              shorter_->at_full_length(run.waiting, less.waiting)};
