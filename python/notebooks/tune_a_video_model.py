@@ -28,6 +28,7 @@ for stride in ((1, 1, 1), (2, 8, 8), (16, 8, 8)):
 advice = natten_sim.advise(preset=model, device="h200", dtype="bf16")
 for choice in advice.devices[0].choices:
     time = choice.time_ms
+    assert time is not None
     print(f"{choice.role:12} {choice.window} stride {choice.stride}: {time.total:.1f} ms "
           f"({time.low:.1f} .. {time.high:.1f}), {choice.speedup_time:.2f}x, end to end {choice.e2e_speedup_time:.2f}x")
     assert time.low < time.total < time.high

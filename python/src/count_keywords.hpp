@@ -8,6 +8,7 @@ namespace natten_sim::python {
 
 template <>
 struct PythonValue<Walk> {
+  using Echoed = std::string;
   static std::string hint() { return "typing.Literal['forward', 'backward']"; }
   static Walk read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(Walk pass, Json& out);

@@ -66,6 +66,7 @@ class Keywords {
     study::RuledOut rules_out = {};
     std::function<void(Q&, nb::handle)> read;
     std::function<bool(Q&, Json&)> write;
+    Json (*schema)() = nullptr;  ///< of what it writes
     /// How many problems are asked about: values of all rows, and a row's value into the question. Null: one value alone.
     std::unique_ptr<RowValues> (*read_rows)(const std::string&, nb::handle, const Accepts&) = nullptr;
     std::function<void(Q&, const void*)> put = {};
@@ -90,6 +91,7 @@ class Keywords {
     row.write = [=](Q& question, Json& out) {
       return PythonValue<T>::write(std::invoke(access, question), out);
     };
+    row.schema = EchoSchema<T>::of;
     if constexpr (natten_sim::python::rows_hint<T>() != nullptr) {
       row.read_rows = natten_sim::python::read_rows<T>;
       row.put = [=](Q& question, const void* value) { std::invoke(access, question) = *static_cast<const T*>(value); };
@@ -118,6 +120,7 @@ class Keywords {
       out = std::invoke(access, question) == value;
       return true;
     };
+    row.schema = EchoSchema<bool>::of;
     rows_.push_back(std::move(row));
     return *this;
   }
@@ -157,6 +160,7 @@ class Keywords {
       row.write = [=, write = from.write](Q& question, Json& out) {
         return write(std::invoke(access, question), out);
       };
+      row.schema = from.schema;
       if (from.read_rows != nullptr) {
         row.read_rows = from.read_rows;
         row.put = [=, put = from.put](Q& question, const void* value) { put(std::invoke(access, question), value); };
@@ -268,6 +272,18 @@ class Keywords {
       }
     }
     return object;
+  }
+
+  /// JSON Schema of echo(), in which answers leave these members null.
+  [[nodiscard]] Json echo_schema(const std::vector<std::string>& may_be_null) const {
+    report::ObjectSchema object;
+    for (const Row& row : rows_) {
+      if (row.echo == Echo::kNever) continue;
+      const std::string member = row.name.substr(0, row.name.find_last_not_of('_') + 1);
+      const bool null = std::find(may_be_null.begin(), may_be_null.end(), member) != may_be_null.end();
+      object.add(member, null ? report::or_null(row.schema()) : row.schema(), row.doc, row.echo == Echo::kAlways);
+    }
+    return object.json();
   }
 
   [[nodiscard]] const std::vector<Row>& rows() const& { return rows_; }

@@ -3,6 +3,7 @@
 #include <natten_sim/core/version.hpp>
 
 #include "answer.hpp"
+#include "answer_schemas.hpp"
 #include "studies.hpp"
 #include "study.hpp"
 
@@ -13,5 +14,6 @@ NB_MODULE(_core, module) {
   module.attr("version") = natten_sim::version().c_str();
   bind_answers(module);
   bind_catalog(module);
+  bind_answer_schemas(module);
   for (const StudyBinder bind_one : study_binders()) bind_one(module);
 }

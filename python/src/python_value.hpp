@@ -13,6 +13,7 @@
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/io/value_text.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/json.hpp>
 #include <natten_sim/search/windows/search.hpp>
 #include <natten_sim/study/setting.hpp>
@@ -40,6 +41,7 @@ struct Accepts {
 ///     static T read(const std::string& name, nb::handle value, const Accepts& accepts);
 ///     static bool write(const T& value, Json& out);  // false: it has no value
 ///     static constexpr const char* kAlso;  // optional: what docstrings say of it besides the help, ", as (lo, hi)"
+///     using Echoed = std::string;          // optional: a type that is described as what write() gives
 template <typename T>
 struct PythonValue;
 
@@ -145,6 +147,7 @@ struct PythonValue<E> {
 /// A name, or a kernel file, which is read.
 template <>
 struct PythonValue<KernelChoice> {
+  using Echoed = std::string;
   static std::string hint() { return "str | os.PathLike[str]"; }
   static KernelChoice read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const KernelChoice& value, Json& out) {
@@ -179,6 +182,7 @@ struct PythonValue<PerAxis<bool>> {
 /// (lo, hi), or one such pair an axis; or a text of these, LO:HI.
 template <>
 struct PythonValue<PerAxis<IntRange>> {
+  using Echoed = std::vector<std::vector<std::int64_t>>;
   static constexpr const char* kAlso = ", as (lo, hi)";
   static std::string hint() {
     return "collections.abc.Iterable[typing.SupportsIndex] | "
@@ -191,6 +195,7 @@ struct PythonValue<PerAxis<IntRange>> {
 /// (lo, hi), fractions, or hi alone; or a text of these, LO:HI.
 template <>
 struct PythonValue<SparsityRange> {
+  using Echoed = std::vector<double>;
   static constexpr const char* kAlso = ", as (lo, hi)";
   static std::string hint() { return "float | collections.abc.Iterable[float]"; }
   static SparsityRange read(const std::string& name, nb::handle value, const Accepts&);
@@ -203,6 +208,7 @@ struct PythonValue<SparsityRange> {
 /// (k, n) or "k/n".
 template <>
 struct PythonValue<study::StepRatio> {
+  using Echoed = std::string;
   static std::string hint() { return "str | tuple[int, int]"; }
   static study::StepRatio read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const study::StepRatio& value, Json& out) {
@@ -246,6 +252,34 @@ struct PythonValue<std::optional<T>> {
   static bool write(const std::optional<T>& value, Json& out) {
     return value && PythonValue<T>::write(*value, out);
   }
+};
+
+/// What write() gives is like one of these.
+template <typename... Types>
+struct AnyOf {};
+
+/// JSON Schema of what PythonValue<T>::write() gives.
+template <typename T>
+struct EchoSchema {
+  static Json of() {
+    if constexpr (requires { typename PythonValue<T>::Echoed; }) {
+      return EchoSchema<typename PythonValue<T>::Echoed>::of();
+    } else {
+      return report::schema_of<T>();
+    }
+  }
+};
+template <typename... Types>
+struct EchoSchema<AnyOf<Types...>> {
+  static Json of() { return {{"anyOf", Json::array({report::schema_of<Types>()...})}}; }
+};
+template <typename T>
+requires(!requires { typename PythonValue<std::vector<T>>::Echoed; }) struct EchoSchema<std::vector<T>> {
+  static Json of() { return {{"type", "array"}, {"items", EchoSchema<T>::of()}}; }
+};
+template <typename T>
+requires(!requires { typename PythonValue<std::optional<T>>::Echoed; }) struct EchoSchema<std::optional<T>> {
+  static Json of() { return EchoSchema<T>::of(); }
 };
 
 template <typename T>

@@ -50,6 +50,17 @@ Json kernel_schedule_echo(const AskedSchedule& asked, const study::KernelSchedul
   return std::move(members).keywords().echo(full);
 }
 
+Json schedule_input_schema() {
+  const std::vector<std::string> null = {"dispatch", "launch_order", "effort", "heads_in_flight"};
+  KeywordMembers<ScheduleParts> algorithm, kernel;
+  study::describe_answered(algorithm, {}, false);
+  study::describe_answered_kernel(kernel, {});
+  Json schema = report::one_of(
+      {std::move(algorithm).keywords().echo_schema(null), std::move(kernel).keywords().echo_schema({})});
+  schema["properties"]["table"] = report::schema_of<std::string>();
+  return schema;
+}
+
 std::optional<study::Context> with_costs(AskedSchedule& asked, const study::Context& context) {
   std::optional<std::string>& name = asked.parts.question.named_costs;
   const auto is_its = [&](const ScheduleCostSet& set) { return set.name == *name; };

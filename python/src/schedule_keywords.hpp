@@ -24,6 +24,8 @@ struct AskedSchedule {
 [[nodiscard]] Json schedule_echo(const AskedSchedule& asked, const study::ScheduleAnswer& answer);
 [[nodiscard]] Json kernel_schedule_echo(const AskedSchedule& asked,
                                         const study::KernelScheduleAnswer& answer);
+/// JSON Schema of either.
+[[nodiscard]] Json schedule_input_schema();
 
 /// `context` with the costs of the file that `asked` names, which it then names by their name. None: it names
 /// no file.

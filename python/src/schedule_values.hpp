@@ -11,6 +11,7 @@ namespace natten_sim::python {
 /// or booleans (full where true).
 template <>
 struct PythonValue<ScheduleMask> {
+  using Echoed = std::string;
   static constexpr const char* kAlso = ", or a matrix of tiles with 0 skipped, 1 partial, 2 full";
   static std::string hint() { return "str | numpy.typing.NDArray[typing.Any]"; }
   static ScheduleMask read(const std::string& name, nb::handle value, const Accepts&);
@@ -24,6 +25,7 @@ struct PythonValue<ScheduleMask> {
 /// (Q, KV), or one of these for each head: (heads, Q, KV) or (batch, heads, Q, KV).
 template <>
 struct PythonValue<GivenMask> {
+  using Echoed = std::string;
   static constexpr const char* kAlso = ", a BlockMask, or an array of blocks with 0 skipped, 1 partial, 2 full";
   static std::string hint() { return "str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any] | numpy.typing.NDArray[typing.Any] | object"; }
   static GivenMask read(const std::string& name, nb::handle value, const Accepts&);
@@ -36,6 +38,7 @@ struct PythonValue<GivenMask> {
 /// One latency, or (near, far).
 template <>
 struct PythonValue<study::Handoff> {
+  using Echoed = AnyOf<double, std::vector<double>>;
   static constexpr const char* kAlso = ", as (near, far)";
   static std::string hint() { return "float | tuple[float, float]"; }
   static study::Handoff read(const std::string& name, nb::handle value, const Accepts& accepts);
@@ -48,6 +51,7 @@ struct PythonValue<study::Handoff> {
 /// `serial` or `async:K`.
 template <>
 struct PythonValue<study::DqWriter> {
+  using Echoed = std::string;
   static std::string hint() { return "str"; }
   static study::DqWriter read(const std::string& name, nb::handle value, const Accepts&) {
     return study::parse_dq_writer(name, text_of(name, value, "serial or async:K"));
@@ -61,6 +65,7 @@ struct PythonValue<study::DqWriter> {
 /// `heads` or `sections:K`.
 template <>
 struct PythonValue<HeadSections> {
+  using Echoed = std::string;
   static std::string hint() { return "str"; }
   static HeadSections read(const std::string& name, nb::handle value, const Accepts&) {
     return study::parse_head_sections(name, text_of(name, value, "heads or sections:K"));
@@ -74,6 +79,7 @@ struct PythonValue<HeadSections> {
 /// A schedule's table: the JSON text, the object that it parses to, or the path of a file.
 template <>
 struct PythonValue<ScheduleTable> {
+  using Echoed = std::string;
   static std::string hint() { return "str | os.PathLike[str] | collections.abc.Mapping[str, typing.Any]"; }
   static ScheduleTable read(const std::string& name, nb::handle value, const Accepts&);
   static bool write(const ScheduleTable&, Json& out) {

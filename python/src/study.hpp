@@ -16,6 +16,7 @@
 #include <natten_sim/report/picture_kind.hpp>
 
 #include "answer.hpp"
+#include "answer_schemas.hpp"
 #include "keywords.hpp"
 #include "many.hpp"
 
@@ -67,9 +68,12 @@ struct Study {
   const char* many = nullptr;  ///< the function that asks about many problems; null: none
   const char* many_doc = "";   ///< what it answers
   Keywords<Q> keywords;
+  std::vector<std::string> may_be_null = {};  ///< members of `input`, as a keyword without a value is not filled in
   A (*answer)(const Q&, const study::Context&);
   Json (*input)(const Keywords<Q>&, const A&);
   Json (*result)(const A&, const study::Context&);
+  Json (*result_schema)() = nullptr;  ///< JSON Schema of that
+  Json (*input_schema)() = nullptr;   ///< of `input`, where that has other members than the keywords
   std::string (*text)(const A&, const study::Context&);
   std::string (*csv)(const A&, const study::Context&, const Json& input);
   /// What can be drawn of an answer, the one that is drawn unless another is named first.
@@ -324,6 +328,12 @@ nb::class_<AnswerOf<Q, A>, Answer> bind(nb::module_& module, Study<Q, A> study) 
   // Members and their types are in _members.pyi, for checkers and editors.
   const std::string signature = std::string("class ") + study.type + "(natten_sim._members." + study.type + "Answer, Answer)";
   nb::class_<AnswerOf<Q, A>, Answer> type(module, study.type, nb::sig(signature.c_str()), doc.c_str());
+  describe_answer(
+      study.type,
+      [keywords = study.keywords, null = study.may_be_null, input = study.input_schema] {
+        return input != nullptr ? input() : keywords.echo_schema(null);
+      },
+      study.result_schema);
   bind_function(module, std::move(study));
   return type;
 }

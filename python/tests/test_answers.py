@@ -253,6 +253,7 @@ def test_a_kernels_schedule_has_milliseconds_and_draws_its_deterministic_run() -
     ordered, unordered = answer.kernel.deterministic, answer.kernel.unordered
     # Two products of the pairs of a causal mask make half of 8192 x 8192: five products in all, two FLOPs a pair and dim.
     flops = 5 * 2 * 16 * 128 * 8192**2 / 2
+    assert ordered.tflops and ordered.time_ms and unordered.time_ms
     assert ordered.tflops == pytest.approx(flops / ordered.time_ms / 1e9, rel=1e-12)
     assert unordered.time_ms < ordered.time_ms and answer.kernel.ratio == pytest.approx(unordered.time_ms / ordered.time_ms)
     for ask in (answer.table, answer.header, answer.binary):

@@ -31,6 +31,7 @@ void bind_advise(nb::module_& module) {
           .input = [](const Keywords<AdviseQuestion>& rows,
                       const AdviseAnswer& answer) { return rows.echo(answer.question); },
           .result = report::advise_result,
+          .result_schema = report::advise_schema,
           .text = report::advise_text,
           .csv = [](const AdviseAnswer& answer, const study::Context& context,
                     const Json&) { return report::csv_text(report::advise_rows(answer, context)); },

@@ -67,6 +67,7 @@ std::string table_of(const std::string& name, const Json& rows) {
 
 template <>
 struct PythonValue<MeasuredRuns> {
+  using Echoed = AnyOf<std::string, std::vector<report::OpenObject>>;
   static std::string hint() {
     return "str | os.PathLike[str] | "
            "collections.abc.Iterable[collections.abc.Mapping[str, typing.Any]]";
@@ -171,6 +172,7 @@ void bind_calibrate(nb::module_& module) {
           .source = "docs/time.md: a least-squares fit with priors.",
           .positional = "runs",
           .keywords = calibrate_keywords(),
+          .may_be_null = {"kernel", "device", "times", "decimal"},
           .answer = answer_calibration,
           .input = [](const Keywords<AskedCalibration>& rows,
                       const CalibratedRuns& found) { return rows.echo(found.asked); },
@@ -178,6 +180,7 @@ void bind_calibrate(nb::module_& module) {
               [](const CalibratedRuns& found, const study::Context& context) {
                 return report::calibrate_result(found.answer, context);
               },
+          .result_schema = report::calibrate_schema,
           .text = [](const CalibratedRuns& found,
                      const study::Context& context) { return report::calibrate_text(found.answer, context); },
           .csv = [](const CalibratedRuns& found, const study::Context&,

@@ -23,6 +23,7 @@ struct PointWords {
 
 template <>
 struct PythonValue<PointWords> {
+  using Echoed = std::vector<std::string>;
   static std::string hint() { return "collections.abc.Mapping[str, object] | collections.abc.Iterable[str]"; }
   static PointWords read(const std::string& name, nb::handle value, const Accepts& accepts) {
     if (!nb::isinstance<nb::dict>(value))
@@ -184,6 +185,12 @@ Study<AskedComparison, ComparedRecordings> comparison_study() {
           .result =
               [](const ComparedRecordings& found, const study::Context&) {
                 return report::validation_json(found.recordings, found.comparison);
+              },
+          .result_schema = report::validation_schema,
+          .input_schema =
+              [] {
+                return report::one_of({comparison_keywords(false).echo_schema({"decimal", "kernel"}),
+                                       comparison_keywords(true).echo_schema({"decimal", "kernel"})});
               },
           .text =
               [](const ComparedRecordings& found, const study::Context&) {

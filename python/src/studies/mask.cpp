@@ -76,6 +76,7 @@ void bind_mask(nb::module_& module) {
                       const MaskAnswer& answer) { return rows.echo(answer.question); },
           .result = [](const MaskAnswer& answer,
                        const study::Context&) { return report::mask_result(answer); },
+          .result_schema = report::mask_schema,
           .text = [](const MaskAnswer& answer, const study::Context&) { return report::mask_report(answer); },
           .csv = [](const MaskAnswer& answer, const study::Context&,
                     const Json&) { return report::csv_text(report::mask_rows(answer)); },

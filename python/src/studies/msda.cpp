@@ -14,6 +14,7 @@ namespace natten_sim::python {
 /// A name, a JSON file with one configuration, or a dict of its members.
 template <>
 struct PythonValue<MsdaConfig> {
+  using Echoed = std::string;
   static constexpr const char* kAlso =
       ", or a dict with name, batch, height, width, strides, channels, heads, points, queries and source";
   static std::string hint() { return "str | collections.abc.Mapping[str, typing.Any]"; }
@@ -60,6 +61,7 @@ using study::MsdaQuestion;
 /// One order, or `all`.
 template <>
 struct PythonValue<std::vector<QueryOrder>> {
+  using Echoed = std::string;
   static std::string hint() {
     return "typing.Literal['all', '" + joined(names_of<QueryOrder>(), "', '") + "']";
   }
@@ -105,6 +107,7 @@ void bind_msda(nb::module_& module) {
                        const MsdaAnswer& answer) { return rows.echo(answer.question); },
            .result = [](const MsdaAnswer& answer,
                         const study::Context&) { return report::msda_fields(answer); },
+           .result_schema = report::msda_schema,
            .text = [](const MsdaAnswer& answer, const study::Context&) { return report::msda_text(answer); },
            .csv =
                [](const MsdaAnswer& answer, const study::Context&, const Json&) {

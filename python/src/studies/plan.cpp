@@ -31,6 +31,7 @@ void bind_plan(nb::module_& module) {
            .input = [](const Keywords<PlanQuestion>& rows,
                        const PlanAnswer& answer) { return rows.echo(answer.question); },
            .result = [](const PlanAnswer& answer, const study::Context&) { return report::plan_result(answer); },
+           .result_schema = report::plan_schema,
            .text = [](const PlanAnswer& answer, const study::Context&) { return report::plan_text(answer); },
            .csv = [](const PlanAnswer& answer, const study::Context&, const Json&) { return report::csv_text(report::plan_rows(answer)); },
            .pictures = [](const PlanAnswer& answer) { return pictures_of(report::plan_pictures(), answer); },

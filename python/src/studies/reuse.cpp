@@ -12,6 +12,7 @@ namespace natten_sim::python {
 /// A name, or a file of permutations.
 template <>
 struct PythonValue<study::ReuseOrder> {
+  using Echoed = std::string;
   static std::string hint() { return "str"; }
   static study::ReuseOrder read(const std::string& name, nb::handle value, const Accepts&) {
     return study::parse_reuse_order(name, text_of(name, value, "the name of an order, or a file"));
@@ -24,6 +25,7 @@ struct PythonValue<study::ReuseOrder> {
 
 template <>
 struct PythonValue<study::CausalAxes> {
+  using Echoed = AnyOf<bool, std::vector<bool>>;
   static std::string hint() { return PythonValue<PerAxis<bool>>::hint(); }
   static study::CausalAxes read(const std::string& name, nb::handle value, const Accepts& accepts) {
     return study::causal_axes(PythonValue<PerAxis<bool>>::read(name, value, accepts));
@@ -37,6 +39,7 @@ struct PythonValue<study::CausalAxes> {
 /// seqlen=LO:HI:STEP in JSON; (lo, hi, step) in Python.
 template <>
 struct PythonValue<study::SeqlenSweep> {
+  using Echoed = std::string;
   static constexpr const char* kAlso = ", as (lo, hi, step)";
   static std::string hint() { return "tuple[int, int, int]"; }
   static study::SeqlenSweep read(const std::string& name, nb::handle value, const Accepts&) {
@@ -107,10 +110,12 @@ void bind_reuse(nb::module_& module) {
           .many = "reuse_many",
           .many_doc = "Predict sectors, misses and DRAM bytes for many problems at once.",
           .keywords = keywords_of<ReuseParts>(),
+          .may_be_null = {"window", "kernel", "device", "l2_bytes"},
           .answer = answer_reuse,
           .input = reuse_input,
           .result = [](const ReuseAnswer& answer,
                        const study::Context&) { return report::reuse_result(answer); },
+          .result_schema = report::reuse_schema,
           .text = [](const ReuseAnswer& answer, const study::Context&) { return report::reuse_text(answer); },
           .csv = [](const ReuseAnswer& answer, const study::Context&,
                     const Json& input) { return report::csv_text(report::reuse_rows(answer, input)); },

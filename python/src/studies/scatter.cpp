@@ -12,6 +12,7 @@ namespace natten_sim::python {
 /// `auto` is the construct's own path.
 template <>
 struct PythonValue<std::optional<InstructionPath>> {
+  using Echoed = std::string;
   static std::string hint() {
     return "typing.Literal['auto', '" + joined(names_of<InstructionPath>(), "', '") + "']";
   }
@@ -60,6 +61,7 @@ void bind_scatter(nb::module_& module) {
                        const ScatterAnswer& answer) { return rows.echo(answer.question); },
            .result = [](const ScatterAnswer& answer,
                         const study::Context&) { return report::scatter_fields(answer); },
+           .result_schema = report::scatter_schema,
            .text = [](const ScatterAnswer& answer,
                       const study::Context&) { return report::scatter_text(answer); },
            .csv =

@@ -4,6 +4,7 @@
 #include <natten_sim/io/schedule_mask_text.hpp>
 #include <natten_sim/report/kernel_schedule_report.hpp>
 #include <natten_sim/report/schedule_picture.hpp>
+#include <natten_sim/report/object_schema.hpp>
 #include <natten_sim/report/schedule_report.hpp>
 #include <natten_sim/study/recorded_run.hpp>
 
@@ -69,6 +70,17 @@ report::CriticalPath path_of(const ScheduleAnswers& found) {
 Json schedule_result(const ScheduleAnswers& found, const study::Context&) {
   return found.kernel ? report::kernel_schedule_result(*found.kernel)
                       : report::schedule_result(found.answer, path_of(found));
+}
+
+/// One schedule that does not finish is an error: its members have values.
+Json result_schema() {
+  Json one = report::schedule_schema();
+  for (const char* member : {"makespan", "lower_bound", "lower_bound_by", "optimality_gap", "proved", "utilization",
+                             "total_work", "heads_in_flight", "hang_free", "dispatch"}) {
+    Json& type = one["properties"][member]["type"];  // ["number", "null"]
+    type = Json(type.at(std::size_t{0}));
+  }
+  return report::one_of({one, report::kernel_schedule_schema()});
 }
 
 std::string schedule_csv(const ScheduleAnswers& found, const study::Context&, const Json&) {
@@ -232,6 +244,8 @@ void bind_schedule(nb::module_& module) {
           .answer = answer_schedule,
           .input = schedule_input,
           .result = schedule_result,
+          .result_schema = result_schema,
+          .input_schema = schedule_input_schema,
           .text = schedule_text,
           .csv = schedule_csv,
           .pictures = schedule_pictures,

@@ -7,6 +7,23 @@
 #include "studies.hpp"
 #include "study.hpp"
 
+namespace natten_sim::report {
+
+template <typename Members>
+void describe(Members& m, Of<TileChoice>) {
+  const auto shape = [](TilePair TileChoice::*pass, Extents TilePair::*tile) {
+    return [=](const TileChoice& choice) { return (choice.*pass.*tile).empty() ? nullptr : &(choice.*pass.*tile); };
+  };
+  m.optional("q_tile", shape(&TileChoice::tiles, &TilePair::q_tile));
+  m.optional("kv_tile", shape(&TileChoice::tiles, &TilePair::kv_tile));
+  m.optional("backward_q_tile", shape(&TileChoice::backward_tiles, &TilePair::q_tile), "Q tile of the backward pass");
+  m.optional("backward_kv_tile", shape(&TileChoice::backward_tiles, &TilePair::kv_tile), "KV tile of the backward pass");
+  m.put("backend", unless_empty(&TileChoice::backend), "NATTEN's backend; null: none has the tiles");
+  m.optional("kernel", unless_empty(&TileChoice::kernel), "The kernel that has them");
+}
+
+}  // namespace natten_sim::report
+
 namespace natten_sim::python {
 
 /// Tile pairs with their backends, as JSON has them.
@@ -42,15 +59,7 @@ struct PythonValue<TileChoice> {
     return choice;
   }
   static bool write(const TileChoice& choice, Json& out) {
-    const auto put = [&](const char* name, const Extents& shape) {
-      if (!shape.empty()) out[name] = report::to_json(shape);
-    };
-    put("q_tile", choice.tiles.q_tile);
-    put("kv_tile", choice.tiles.kv_tile);
-    put("backward_q_tile", choice.backward_tiles.q_tile);
-    put("backward_kv_tile", choice.backward_tiles.kv_tile);
-    out["backend"] = choice.backend.empty() ? Json() : Json(choice.backend);
-    if (!choice.kernel.empty()) out["kernel"] = choice.kernel;
+    out = report::json_of(choice);
     return true;
   }
 };
@@ -60,6 +69,7 @@ using study::DeviceNames;
 /// A text if it is one device.
 template <>
 struct PythonValue<DeviceNames> {
+  using Echoed = AnyOf<std::string, std::vector<std::string>>;
   static std::string hint() { return PythonValue<std::vector<std::string>>::hint(); }
   static DeviceNames read(const std::string& name, nb::handle value, const Accepts& accepts) {
     return {PythonValue<std::vector<std::string>>::read(name, value, accepts)};
@@ -117,10 +127,12 @@ void bind_search(nb::module_& module) {
           .duration = Duration::kLong,
           .threads = true,
           .keywords = keywords_of<DevicesSearch>(),
+          .may_be_null = {"kv_tiling", "sparsity", "max_imbalance", "min_speedup"},
           .answer = search_devices,
           .input = search_input,
           .result = [](const SearchAnswers& found,
                        const study::Context& context) { return report::search_result(found.answers, context); },
+          .result_schema = report::search_schema,
           .text = search_text,
           .csv = [](const SearchAnswers& found, const study::Context&,
                     const Json&) { return report::csv_text(report::search_rows(found.answers)); },

@@ -111,10 +111,12 @@ void bind_time(nb::module_& module) {
                       "`time` (its parts and what\n    it rests on), `speedup_time` over dense attention.",
            .source = "docs/time.md; costs are measured, data/kernel-times.json.",
            .keywords = time_keywords(),
+           .may_be_null = {"q_tile", "kv_tile"},
            .answer = answer_time,
            .input = [](const Keywords<AskedTime>& rows,
                        const TimedQuestion& timed) { return rows.echo(timed.asked); },
            .result = time_fields,
+           .result_schema = report::time_schema,
            .text = [](const TimedQuestion& timed,
                       const study::Context&) { return report::time_text(timed.answer); },
            .csv =

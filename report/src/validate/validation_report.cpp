@@ -315,7 +315,9 @@ template <typename Members>
 void describe(Members& m, Of<ValidationTold>) {
   using C = Comparison;
   const auto of = [](auto member) { return path(&ValidationTold::comparison, member); };
-  m.put("recordings", &ValidationTold::recordings, "Recordings that were read");
+  m.put(
+      "recordings", [](const ValidationTold& told) -> const auto& { return *told.recordings; },
+      "Recordings that were read");
   m.put("rows", of(&C::rows), "A row per prediction that is compared");
   m.put("groups", of(&C::groups), "Errors of groups of points");
   m.put("throughput", &timed_rows, "Recorded times");

@@ -24,8 +24,9 @@ namespace natten_sim::report {
 //     void describe(Members& m, Of<study::PlanMemory>) {
 //       using M = study::PlanMemory;
 //       m.put("tensors_bytes", &M::tensors, "Q, K, V and O of one layer, in training of all");
-//       m.put("weights_bytes", &M::weights, "The model's parameters");  // std::optional: null without a
-//       value m.put("total_bytes", &M::total, "All of them");
+//       // std::optional: null without a value
+//       m.put("weights_bytes", &M::weights, "The model's parameters");
+//       m.put("total_bytes", &M::total, "All of them");
 //     }
 //
 //     json_of(memory)            {"tensors_bytes": 402653184, "weights_bytes": null, ...}
@@ -37,8 +38,8 @@ namespace natten_sim::report {
 // no meaning:
 //
 //     m.put("q_tile", &BlockCount::q_tile);
-//     m.optional("add_kv", &CountedTiles::extra_kv, "...", [](auto& extra) { ... });  // left out without a
-//     value m.when(&Row::is_timed, [](auto& some) { some.put(...); });  // members that some answers have
+//     m.optional("add_kv", &CountedTiles::extra_kv, "...", [](auto& extra) { ... });  // left out without it
+//     m.when(&Row::is_timed, [](auto& some) { some.put(...); });  // members that some answers have
 //     m.object("row", "KV tiles per Q tile", [](auto& row) { row.put("mean", &BlockCount::mean_row); });
 //     m.include(&Row::tiles);                                     // the members of another described value
 //     m.put("values", &values_of, "...");                         // Keyed or OpenObject: names that are data
@@ -335,8 +336,11 @@ Json value_schema(const Describe& describe) {
   } else if constexpr (Plain<V>) {
     return Json{{"type", "integer"}};
   } else if constexpr (List<V>) {
+    // Elements that are pointers point to something.
     using Element = std::remove_cvref_t<decltype(*std::declval<const V&>().begin())>;
-    return {{"type", "array"}, {"items", value_schema<Element>(describe)}};
+    constexpr bool kPointers = std::is_pointer_v<Element> && Nullable<Element>;  // to something, all of them
+    using Held = std::conditional_t<kPointers, std::remove_cv_t<std::remove_pointer_t<Element>>, Element>;
+    return {{"type", "array"}, {"items", value_schema<Held>(describe)}};
   } else if constexpr (std::same_as<V, OpenObject>) {
     return Json{{"type", "object"}};
   } else if constexpr (kKeyed<V>) {
