@@ -93,6 +93,12 @@ std::vector<std::string> member_names(const Json& schema) {
   return names;
 }
 
+Json header_of(const Json& schema) {
+  Json header = Json::object();
+  for (const std::string& name : member_names(schema)) header[name] = nullptr;
+  return header;
+}
+
 Json one_of(std::initializer_list<Json> schemas) {
   Json properties = Json::object();
   for (const Json& schema : schemas) {

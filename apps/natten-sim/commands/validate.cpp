@@ -142,7 +142,7 @@ int run_view(Job& job) {
   if (drawn && !view->picture) throw InvalidParameter("picture", name, view_names(", ", true));
   print(
       job, [&] { return report::view_json(name, *view); },
-      [&] { return report::Rows{view->empty_row, view->rows}; },
+      [&] { return report::view_rows(kind, *view); },
       [&] { return view->text; }, drawn ? view->picture : std::nullopt);
   return kExitDone;
 }

@@ -64,8 +64,7 @@ Json frozen_schema() { return schema_of<FrozenPredictions>(); }
 Rows frozen_rows(const FrozenPredictions& frozen) {
   std::vector<Json> rows = rows_of(rows_in(frozen));
   for (Json& row : rows) row.erase("parameters");
-  Json header = Json::object();
-  for (const std::string& name : member_names(schema_of<FrozenRow>())) header[name] = nullptr;
+  Json header = header_of(schema_of<FrozenRow>());
   header.erase("parameters");
   return {header, rows};
 }

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/draw/chart.hpp>
 #include <natten_sim/validate/compare/comparison.hpp>
 
@@ -69,19 +70,28 @@ std::optional<double> predicted_ms(const RecordedRow& row, const Device& device)
   return std::nullopt;
 }
 
-Json curve_row(const ScatterAxis& axis, const std::string& curve, double x, double measured,
-               const std::optional<double>& predicted) {
-  return {{"curve", curve},
-          {axis.key, x},
-          {"measured_ms", measured},
-          {"predicted_ms", predicted ? Json(*predicted) : Json(nullptr)}};
+struct CurvePoint {
+  std::string curve;
+  double x, measured_ms;
+  std::optional<double> predicted_ms;
+};
+
+/// The members of a point on this axis.
+auto on(const ScatterAxis& axis) {
+  return [&axis](auto& m) {
+    m.put("curve", &CurvePoint::curve, "All other parameters");
+    m.put(axis.key, &CurvePoint::x, axis.label);
+    m.put("measured_ms", &CurvePoint::measured_ms, "Measured time, the median");
+    m.put("predicted_ms", &CurvePoint::predicted_ms, "Predicted time; null: no model answers");
+  };
 }
 
 }  // namespace
 
+Json scatter_schema(const ScatterAxis& axis) { return described::value_schema<CurvePoint>(on(axis)); }
+
 std::optional<ValidationView> scatter_curves(const RecordedData& data, const ScatterAxis& axis) {
   ValidationView view;
-  view.empty_row = curve_row(axis, "", 0, 0, std::nullopt);
   draw::CurvePlot plot{.heading = {"PyTorch's scatter_add, measured (symbols) and predicted (lines)", ""},
                        .x = {.label = axis.label, .scale = axis.scale},
                        .y = {.label = "time (ms)", .scale = draw::Scale::kLog}};
@@ -98,7 +108,7 @@ std::optional<ValidationView> scatter_curves(const RecordedData& data, const Sca
       for (const auto& [x, row] : curve.points) {
         const double ms = row->timing->milliseconds.median;
         const std::optional<double> model = predicted_ms(*row, device);
-        view.rows.push_back(curve_row(axis, curve.name, x, ms, model));
+        view.rows.push_back(described::value_json(CurvePoint{curve.name, x, ms, model}, on(axis)));
         table.push_back({fmt::format("{:g}", x), fmt::format("{:.4g}", ms), cell(model, "{:.4g}")});
         measured.points.push_back({x, ms});
         if (model) predicted.points.push_back({x, *model});

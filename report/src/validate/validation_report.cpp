@@ -227,10 +227,11 @@ void describe(Members& m, Of<ComparisonRow>) {
   m.put("counter", &R::counter);
   m.put("model", &R::model);
   m.put("predicted", &R::predicted, "What was predicted");
-  m.put("measured", &R::measured, "What was measured, the median");
+  m.put("measured", finite(&R::measured), "What was measured, the median; null: nothing was measured");
   m.put("deviation", finite(&R::deviation),
         "Predicted over measured, less 1; of savings the difference; null: nothing was measured");
-  m.put("spread", &R::spread, "Largest less smallest measurement over the median");
+  m.put("spread", finite(&R::spread),
+        "Largest less smallest measurement over the median; null: nothing was measured");
   m.put("fitted", &R::fitted, "Whether the model was fitted to this point");
   m.put("tolerance", &R::tolerance, "Largest deviation that agrees; null: none is stated");
   m.put("verdict", &R::verdict, "Whether the values agree");

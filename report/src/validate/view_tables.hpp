@@ -33,6 +33,11 @@ inline void append_table(const Cells& cells, std::string& text, const std::strin
 /// is shown all the same: an empty profile.
 [[nodiscard]] Device device_of(const validate::Recording& recording, const std::vector<Device>& devices);
 
+inline constexpr const char* kDeviceMeaning = "GPU, as its driver names it";
+[[nodiscard]] inline const std::string& device_name(const validate::Recording& recording) {
+  return recording.head.device.name;
+}
+
 inline constexpr const char* kNeedsFewSms = "a recording of the suite active-sms";
 
 }  // namespace natten_sim::report::views

@@ -23,6 +23,8 @@ class ObjectSchema {
 
 /// Names of the members that the schema of an object has.
 [[nodiscard]] std::vector<std::string> member_names(const Json& schema);
+/// An object with these members, all null: the header of a table of such objects.
+[[nodiscard]] Json header_of(const Json& schema);
 
 /// Of an object that has the members of one of these.
 [[nodiscard]] Json one_of(std::initializer_list<Json> schemas);

@@ -8,13 +8,14 @@
 #include <natten_sim/core/catalog.hpp>
 #include <natten_sim/report/draw/svg.hpp>
 #include <natten_sim/report/json.hpp>
+#include <natten_sim/report/rows.hpp>
 #include <natten_sim/validate/record/recording.hpp>
 #include <natten_sim/validate/record/sdpa_recording.hpp>
 
 namespace natten_sim::report {
 
 /// Views of recordings besides the comparison with predictions. Each is a table: as objects with the same
-/// keys, as text and, for some, as a picture. docs/cli-validate.md names the fields.
+/// keys, as text and, for some, as a picture.
 
 /// The recordings of a folder.
 struct RecordedData {
@@ -30,7 +31,6 @@ struct RecordedData {
 
 struct ValidationView {
   std::vector<Json> rows;
-  Json empty_row;  ///< the keys, for a header without rows
   std::string text;
   std::optional<draw::Picture> picture;  ///< none: this view is a table only
 };
@@ -45,6 +45,7 @@ struct ViewKind {
   int position = 0;             ///< place in lists, ascending; ties by name
   bool drawn = false;           ///< whether there is a picture
   const char* needs = nullptr;  ///< which recordings it shows
+  Json (*row_schema)() = nullptr;  ///< JSON Schema of a row
   /// Empty when `data` lacks them. @throws InvalidParameter when they contradict each other.
   std::optional<ValidationView> (*make)(const RecordedData& data) = nullptr;
 };
@@ -52,6 +53,7 @@ struct ViewKind {
 /// The `result` of a view.
 [[nodiscard]] Json view_json(const std::string& name, const ValidationView& view);
 [[nodiscard]] Json view_schema();
+[[nodiscard]] Rows view_rows(const ViewKind& kind, const ValidationView& view);
 
 /// In the order of their positions. The pointers stay valid; the list grows with add_view_kind.
 [[nodiscard]] const std::vector<const ViewKind*>& view_kinds();

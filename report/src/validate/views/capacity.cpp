@@ -1,6 +1,7 @@
 #include <map>
 #include <utility>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/studies/order_study.hpp>
 
@@ -11,20 +12,29 @@ namespace {
 
 using namespace natten_sim::validate;
 
-Json capacity_row(const std::string& device, const StreamCapacity& each) {
-  return {
-      {"device", device}, {"sms", each.sms}, {"buffer_mib", each.buffer_mib}, {"kept_mib", each.kept_mib}};
+struct CapacityRow {
+  const Recording* recording;
+  StreamCapacity capacity;
+};
+
+template <typename Members>
+void describe(Members& m, Of<CapacityRow>) {
+  using C = StreamCapacity;
+  const auto of = [](auto member) { return path(&CapacityRow::capacity, member); };
+  m.put("device", path(&CapacityRow::recording, &device_name), kDeviceMeaning);
+  m.put("sms", of(&C::sms), "SMs at work");
+  m.put("buffer_mib", of(&C::buffer_mib), "Buffer that is streamed, in MiB");
+  m.put("kept_mib", of(&C::kept_mib), "What the L2 keeps of it, in MiB");
 }
 
 std::optional<ValidationView> make_capacity(const RecordedData& data) {
   ValidationView view;
-  view.empty_row = capacity_row({}, {});
   std::map<std::pair<std::string, std::int64_t>, std::map<std::int64_t, std::string>> cells;
   std::map<std::int64_t, bool> buffers;
   for (const Recording& recording : data.recordings) {
     if (!data.shows(recording)) continue;
     for (const StreamCapacity& each : stream_capacities(recording)) {
-      view.rows.push_back(capacity_row(recording.head.device.name, each));
+      view.rows.push_back(json_of(CapacityRow{&recording, each}));
       cells[{recording.head.device.name, each.sms}][each.buffer_mib] = fmt::format("{:.1f}", each.kept_mib);
       buffers[each.buffer_mib] = true;
     }
@@ -46,7 +56,12 @@ std::optional<ValidationView> make_capacity(const RecordedData& data) {
 
 ViewKind capacity_view();
 ViewKind capacity_view() {
-  return {.name = "capacity", .position = 80, .drawn = false, .needs = kNeedsFewSms, .make = make_capacity};
+  return {.name = "capacity",
+          .position = 80,
+          .drawn = false,
+          .needs = kNeedsFewSms,
+          .row_schema = schema_of<CapacityRow>,
+          .make = make_capacity};
 }
 
 }  // namespace natten_sim::report::views

@@ -1,36 +1,41 @@
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 
 #include "validate/recorded_map.hpp"
 #include "validate/view_tables.hpp"
 
-namespace natten_sim::report::views {
+namespace natten_sim::report {
+
+using validate::Decision;
+
+template <typename Members>
+void describe(Members& m, Of<Decision>) {
+  m.put("head_dim", &Decision::head_dim, "Head dim");
+  m.put("dtype", &Decision::dtype, "Element type");
+  m.put("causal", &Decision::causal, "Whether the mask is causal");
+  m.put("from_tokens", &Decision::from_tokens, "The shortest length with this answer");
+  m.put("to_tokens", &Decision::to_tokens, "The longest length with this answer");
+  m.put("fastest", &Decision::fastest, "The fastest kernel: a backend of PyTorch, or natten-sim");
+  m.put("fastest_tflops", &Decision::fastest_tflops, "Its TFLOP/s at the longest length");
+  m.put("of_auto", &Decision::of_auto, "Least share of that which PyTorch's own choice reaches; null: not measured");
+  m.put("tiles", &Decision::tiles, "The best tiles of this project's kernel, or why there are none");
+  m.put("own_least", &Decision::own_least, "Least share of the fastest that they reach; null: not measured");
+  m.put("own_most", &Decision::own_most, "Largest share of the fastest that they reach; null: not measured");
+}
+
+namespace views {
 namespace {
 
 using namespace natten_sim::validate;
-
-Json decision_row(const Decision& row) {
-  return {{"head_dim", row.head_dim},
-          {"dtype", to_string(row.dtype)},
-          {"causal", row.causal},
-          {"from_tokens", row.from_tokens},
-          {"to_tokens", row.to_tokens},
-          {"fastest", row.fastest},
-          {"fastest_tflops", row.fastest_tflops},
-          {"of_auto", nullable(row.of_auto)},
-          {"tiles", row.tiles},
-          {"own_least", nullable(row.own_least)},
-          {"own_most", nullable(row.own_most)}};
-}
 
 std::optional<ValidationView> make_decisions(const RecordedData& data) {
   const std::optional<RegimeMap> map = recorded_map(data);
   if (!map) return std::nullopt;
   ValidationView view;
-  view.empty_row = decision_row({});
   Cells table = {
       {"head dim", "dtype", "mask", "tokens", "fastest", "TFLOP/s", "auto reaches", "our tiles", "reach"}};
   for (const Decision& row : validate::decisions(*map)) {
-    view.rows.push_back(decision_row(row));
+    view.rows.push_back(json_of(row));
     const std::string tokens = row.from_tokens == row.to_tokens
                                    ? std::to_string(row.to_tokens)
                                    : fmt::format("{}..{}", row.from_tokens, row.to_tokens);
@@ -55,7 +60,9 @@ ViewKind decisions_view() {
           .position = 30,
           .drawn = false,
           .needs = kNeedsTilesAndSdpa,
+          .row_schema = schema_of<Decision>,
           .make = make_decisions};
 }
 
-}  // namespace natten_sim::report::views
+}  // namespace views
+}  // namespace natten_sim::report

@@ -1,3 +1,4 @@
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 
 #include "validate/recorded_map.hpp"
@@ -9,24 +10,43 @@ namespace {
 
 using namespace natten_sim::validate;
 
-Json heat_map_row(const RegimeMap& map, const RegimeCell& cell) {
-  const Throughput own = cell.own_throughput();
-  Json row = {{"device", map.device},
-              {"head_dim", cell.problem.head_dim},
-              {"heads", cell.problem.heads},
-              {"dtype", to_string(cell.problem.dtype)},
-              {"causal", cell.problem.causal},
-              {"tokens", cell.problem.tokens},
-              {"tflops", nullable(own.tflops)},
-              {"tiles", cell.best ? Json(cell.own[*cell.best].tiles) : Json(nullptr)},
-              {"status", own.status}};
+struct HeatMapRow {
+  const RegimeMap* map;
+  const RegimeCell* cell;
+};
+
+template <typename Members>
+void describe(Members& m, Of<HeatMapRow>) {
+  using P = kernels::AttentionProblem;
+  const auto of = [](auto... members) { return path(&HeatMapRow::cell, members...); };
+  const auto problem = [of](auto member) { return of(&RegimeCell::problem, member); };
+  m.put("device", path(&HeatMapRow::map, &RegimeMap::device), kDeviceMeaning);
+  m.put("head_dim", problem(&P::head_dim), "Head dim");
+  m.put("heads", problem(&P::heads), "Heads");
+  m.put("dtype", problem(&P::dtype), "Element type");
+  m.put("causal", problem(&P::causal), "Whether the mask is causal");
+  m.put("tokens", problem(&P::tokens), "Tokens");
+  m.put("tflops", of(&RegimeCell::own_throughput, &Throughput::tflops),
+        "TFLOP/s of this project's kernel with its best tiles; null: status says why");
+  m.put(
+      "tiles",
+      [](const HeatMapRow& row) {
+        const RegimeCell& cell = *row.cell;
+        return cell.best ? std::optional(cell.own[*cell.best].tiles) : std::nullopt;
+      },
+      "These tiles; null: there are none");
+  m.put("status", of(&RegimeCell::own_throughput, &Throughput::status), "measured, or why it was not");
   for (std::size_t b = 0; b < sdpa_backends().size(); ++b) {
     const std::string& name = sdpa_backends()[b];
-    row[name + "_tflops"] = nullable(cell.backends.at(b).tflops);
-    row[name + "_status"] = cell.backends[b].status;
-    row["of_" + name] = nullable(cell.ratio(b));
+    const auto theirs = [b](auto member) {
+      return [=](const HeatMapRow& row) { return row.cell->backends.at(b).*member; };
+    };
+    m.put((name + "_tflops").c_str(), theirs(&Throughput::tflops), 
+          "TFLOP/s of PyTorch's backend; null: its status says why");
+    m.put((name + "_status").c_str(), theirs(&Throughput::status), "measured, or why it was not");
+    m.put(("of_" + name).c_str(), [b](const HeatMapRow& row) { return row.cell->ratio(b); },
+          "This project's TFLOP/s over the backend's; null: one is missing");
   }
-  return row;
 }
 
 std::string heat_map_text(const RegimeMap& map) {
@@ -66,8 +86,7 @@ std::optional<ValidationView> make_heat_map(const RecordedData& data) {
   if (!found) return std::nullopt;
   const RegimeMap& map = *found;
   ValidationView view;
-  for (const RegimeCell& cell_of : map.cells) view.rows.push_back(heat_map_row(map, cell_of));
-  view.empty_row = heat_map_row(map, map.cells.at(0));
+  for (const RegimeCell& cell_of : map.cells) view.rows.push_back(json_of(HeatMapRow{&map, &cell_of}));
   view.text = heat_map_text(map);
   view.picture = throughput_map(map);
   return view;
@@ -77,8 +96,12 @@ std::optional<ValidationView> make_heat_map(const RecordedData& data) {
 
 ViewKind heat_map_view();
 ViewKind heat_map_view() {
-  return {
-      .name = "heat-map", .position = 10, .drawn = true, .needs = kNeedsTilesAndSdpa, .make = make_heat_map};
+  return {.name = "heat-map",
+          .position = 10,
+          .drawn = true,
+          .needs = kNeedsTilesAndSdpa,
+          .row_schema = schema_of<HeatMapRow>,
+          .make = make_heat_map};
 }
 
 }  // namespace natten_sim::report::views

@@ -3,6 +3,7 @@
 #include <natten_sim/io/catalog.hpp>
 #include <natten_sim/io/contention_data.hpp>
 #include <natten_sim/io/json_text.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/msda.hpp>
 
@@ -46,16 +47,24 @@ bool is_plain(const MsdaCase& point) {
          (point.phase == MsdaPhase::kForward || point.path == kernels::scatter_add::Path::kRed16);
 }
 
-Json latency_row(const std::string& device, const MsdaCase* point, const Json& milliseconds,
-                 const Json& scaled) {
-  const bool none = point == nullptr;
-  return {{"device", device},
-          {"config", none ? "" : point->config.name},
-          {"phase", none ? "" : to_string(point->phase)},
-          {"tiling", none ? "" : to_string(point->tiling)},
-          {"dtype", none ? "" : to_string(point->dtype)},
-          {"time_ms", milliseconds},
-          {"scaled_paper_ms", scaled}};
+struct LatencyRow {
+  const validate::Recording* recording;
+  const MsdaCase* point;
+  double ms;
+  std::optional<double> scaled;
+};
+
+template <typename Members>
+void describe(Members& m, Of<LatencyRow>) {
+  const auto of = [](auto... members) { return path(&LatencyRow::point, members...); };
+  m.put("device", path(&LatencyRow::recording, &device_name), kDeviceMeaning);
+  m.put("config", of(&MsdaCase::config, &MsdaConfig::name), "Configuration of the paper");
+  m.put("phase", of(&MsdaCase::phase), "Pass");
+  m.put("tiling", of(&MsdaCase::tiling), "What a CTA takes");
+  m.put("dtype", of(&MsdaCase::dtype), "Element type");
+  m.put("time_ms", &LatencyRow::ms, "Measured time, the median");
+  m.put("scaled_paper_ms", &LatencyRow::scaled,
+        "The paper's time of query blocks, for this GPU's bandwidth; null: it has none");
 }
 
 /// Our kernels beside the paper's query-block latencies: time_ms, scaled_paper_ms. Three lines of it:
@@ -65,7 +74,6 @@ Json latency_row(const std::string& device, const MsdaCase* point, const Json& m
 ///     B2_800x1333_d256_L4 bf16 bwd    0.030  0.021                 0.808
 std::optional<ValidationView> make_msda_latencies(const RecordedData& data) {
   ValidationView view;
-  view.empty_row = latency_row("", nullptr, nullptr, nullptr);
   for (const auto& recording : data.recordings) {
     if (recording.head.suite != "msda") continue;
     const ScaledLatencies paper(device_of(recording, data.devices));
@@ -84,8 +92,7 @@ std::optional<ValidationView> make_msda_latencies(const RecordedData& data) {
       if (at == lines.end()) at = lines.insert(at, {load, {"-", "-", cell(scaled, "{:.3f}")}});
       const bool block = point->tiling == MsdaTiling::kBlock;
       at->second.at(block ? 0 : 1) = fmt::format("{:.3f}", ms);
-      view.rows.push_back(
-          latency_row(recording.head.device.name, point, ms, scaled ? Json(*scaled) : Json()));
+      view.rows.push_back(json_of(LatencyRow{&recording, point, ms, scaled}));
       if (!block || !scaled) continue;
       ++cells;
       faster += ms <= *scaled ? 1 : 0;
@@ -113,6 +120,7 @@ ViewKind msda_latencies_view() {
           .position = 88,
           .drawn = false,
           .needs = "recordings of the suite msda",
+          .row_schema = schema_of<LatencyRow>,
           .make = make_msda_latencies};
 }
 

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include <natten_sim/io/json_text.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/msda.hpp>
 
@@ -176,9 +177,23 @@ void append_cells(const TableHead& head, const std::vector<TableCell>& cells, co
   if (table.size() > 1) append_table(table, text, std::string(head.title) + ", " + device);
 }
 
-Json row_of(const std::string& device, const TableCell& cell, const char* unit, const Json& value) {
-  return {{"device", device}, {"table", cell.table},   {"config", cell.config}, {"phase", cell.phase},
-          {"dtype", cell.dtype}, {"column", cell.column}, {"value", value},     {"unit", unit}};
+struct MsdaTableRow {
+  const validate::Recording* recording;
+  const TableHead* head;
+  const TableCell* cell;
+};
+
+template <typename Members>
+void describe(Members& m, Of<MsdaTableRow>) {
+  const auto of = [](auto member) { return path(&MsdaTableRow::cell, member); };
+  m.put("device", path(&MsdaTableRow::recording, &device_name), kDeviceMeaning);
+  m.put("table", of(&TableCell::table), "Numbers of the paper's tables");
+  m.put("config", of(&TableCell::config), "Configuration of the paper");
+  m.put("phase", of(&TableCell::phase), "Pass; empty: column says it");
+  m.put("dtype", of(&TableCell::dtype), "Element type");
+  m.put("column", of(&TableCell::column), "Variant");
+  m.put("value", of(&TableCell::value), "Its value");
+  m.put("unit", path(&MsdaTableRow::head, &TableHead::unit), "Unit of the value");
 }
 
 /// Tables of the deformable-attention paper for this project's kernels on the recorded GPU. Three lines of it:
@@ -188,7 +203,6 @@ Json row_of(const std::string& device, const TableCell& cell, const char* unit, 
 ///     B4_800x1333_d256_L4 bf16 bwd          0.048   0.072   0.160   0.283
 std::optional<ValidationView> make_msda_tables(const RecordedData& data) {
   ValidationView view;
-  view.empty_row = row_of("", {}, "", nullptr);
   for (const auto& recording : data.recordings) {
     if (recording.head.suite != "msda") continue;
     const std::string& device = recording.head.device.name;
@@ -197,7 +211,7 @@ std::optional<ValidationView> make_msda_tables(const RecordedData& data) {
     for (const TableHead& head : kHeads) {
       append_cells(head, cells, device, view.text);
       for (const TableCell& cell : cells) {
-        if (cell.table == head.table) view.rows.push_back(row_of(device, cell, head.unit, cell.value));
+        if (cell.table == head.table) view.rows.push_back(json_of(MsdaTableRow{&recording, &head, &cell}));
       }
     }
   }
@@ -213,6 +227,7 @@ ViewKind msda_tables_view() {
           .position = 89,
           .drawn = false,
           .needs = "recordings of the suite msda",
+          .row_schema = schema_of<MsdaTableRow>,
           .make = make_msda_tables};
 }
 

@@ -17,10 +17,7 @@ std::string all_but_exponent(const ScatterCase& point) {
          std::to_string(point.width) + " into " + std::to_string(point.rows);
 }
 
-std::optional<ValidationView> make_scatter_exponent(const RecordedData& data) {
-  return scatter_curves(data,
-                        {"Zipf exponent", "exponent", draw::Scale::kLinear, exponent_of, all_but_exponent});
-}
+const ScatterAxis kExponentAxis{"Zipf exponent", "exponent", draw::Scale::kLinear, exponent_of, all_but_exponent};
 
 }  // namespace
 
@@ -30,7 +27,8 @@ ViewKind scatter_exponent_view() {
           .position = 86,
           .drawn = true,
           .needs = kNeedsScatter,
-          .make = make_scatter_exponent};
+          .row_schema = [] { return scatter_schema(kExponentAxis); },
+          .make = [](const RecordedData& data) { return scatter_curves(data, kExponentAxis); }};
 }
 
 }  // namespace natten_sim::report::views

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <map>
 
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 #include <natten_sim/validate/cases/scatter_operator.hpp>
 
@@ -10,9 +12,22 @@ namespace {
 
 using validate::ScatterOperatorCase;
 
+struct OperatorRow {
+  std::string device, load, operation;
+  double ms = 0;
+};
+
+template <typename Members>
+void describe(Members& m, Of<OperatorRow>) {
+  m.put("device", &OperatorRow::device, kDeviceMeaning);
+  m.put("load", &OperatorRow::load, "Type, width and distribution of the rows");
+  m.put("operator", &OperatorRow::operation, "Operator of PyTorch, or path of this project's kernel");
+  m.put("time_ms", &OperatorRow::ms, "Measured time, the median");
+}
+
 struct OperatorTimes {
-  std::vector<std::string> operators;               ///< columns, as they come
-  std::vector<std::pair<std::string, Json>> loads;  ///< time by operator
+  std::vector<std::string> operators;                                          ///< columns, as they come
+  std::vector<std::pair<std::string, std::map<std::string, double>>> loads;  ///< time by operator
 };
 
 OperatorTimes times_of(const validate::Recording& recording) {
@@ -25,15 +40,10 @@ OperatorTimes times_of(const validate::Recording& recording) {
     const std::string load = point->load();
     auto at = std::find_if(times.loads.begin(), times.loads.end(),
                            [&](const auto& each) { return each.first == load; });
-    if (at == times.loads.end()) at = times.loads.insert(at, {load, Json::object()});
+    if (at == times.loads.end()) at = times.loads.insert(at, {load, {}});
     at->second[point->operation] = row.timing->milliseconds.median;
   }
   return times;
-}
-
-Json operator_row(const std::string& device, const std::string& load, const std::string& operation,
-                  const Json& milliseconds) {
-  return {{"device", device}, {"load", load}, {"operator", operation}, {"time_ms", milliseconds}};
 }
 
 /// The same loads by PyTorch's operators and by this project's paths: time_ms. Three lines of it:
@@ -43,7 +53,6 @@ Json operator_row(const std::string& device, const std::string& load, const std:
 ///     bf16 x256 zipf:1          40.939      0.123      0.242   0.059
 std::optional<ValidationView> make_scatter_operators(const RecordedData& data) {
   ValidationView view;
-  view.empty_row = operator_row("", "", "", nullptr);
   for (const auto& recording : data.recordings) {
     if (recording.head.suite != "scatter-beside") continue;
     const OperatorTimes times = times_of(recording);
@@ -52,11 +61,10 @@ std::optional<ValidationView> make_scatter_operators(const RecordedData& data) {
     for (const auto& [load, by_operator] : times.loads) {
       table.push_back({load});
       for (const std::string& operation : times.operators) {
-        const bool timed = by_operator.contains(operation);
-        table.back().push_back(timed ? fmt::format("{:.3f}", by_operator[operation].get<double>()) : "-");
-        if (timed)
-          view.rows.push_back(
-              operator_row(recording.head.device.name, load, operation, by_operator[operation]));
+        const auto timed = by_operator.find(operation);
+        table.back().push_back(timed != by_operator.end() ? fmt::format("{:.3f}", timed->second) : "-");
+        if (timed != by_operator.end())
+          view.rows.push_back(json_of(OperatorRow{device_name(recording), load, operation, timed->second}));
       }
     }
     append_table(table, view.text, "Scatters beside each other, " + recording.head.device.name);
@@ -73,6 +81,7 @@ ViewKind scatter_operators_view() {
           .position = 87,
           .drawn = false,
           .needs = "recordings of the suite scatter-beside",
+          .row_schema = schema_of<OperatorRow>,
           .make = make_scatter_operators};
 }
 

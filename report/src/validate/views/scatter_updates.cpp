@@ -14,9 +14,7 @@ std::string all_but_updates(const ScatterCase& point) {
          std::to_string(point.rows) + ", " + to_string(point.distribution);
 }
 
-std::optional<ValidationView> make_scatter_updates(const RecordedData& data) {
-  return scatter_curves(data, {"updates", "updates", draw::Scale::kLog, updates_of, all_but_updates});
-}
+const ScatterAxis kUpdatesAxis{"updates", "updates", draw::Scale::kLog, updates_of, all_but_updates};
 
 }  // namespace
 
@@ -26,7 +24,8 @@ ViewKind scatter_updates_view() {
           .position = 85,
           .drawn = true,
           .needs = kNeedsScatter,
-          .make = make_scatter_updates};
+          .row_schema = [] { return scatter_schema(kUpdatesAxis); },
+          .make = [](const RecordedData& data) { return scatter_curves(data, kUpdatesAxis); }};
 }
 
 }  // namespace natten_sim::report::views

@@ -14,9 +14,7 @@ std::string all_but_width(const ScatterCase& point) {
          std::to_string(point.rows) + ", " + to_string(point.distribution);
 }
 
-std::optional<ValidationView> make_scatter_width(const RecordedData& data) {
-  return scatter_curves(data, {"elements a row", "width", draw::Scale::kLog, width_of, all_but_width});
-}
+const ScatterAxis kWidthAxis{"elements a row", "width", draw::Scale::kLog, width_of, all_but_width};
 
 }  // namespace
 
@@ -26,7 +24,8 @@ ViewKind scatter_width_view() {
           .position = 84,
           .drawn = true,
           .needs = kNeedsScatter,
-          .make = make_scatter_width};
+          .row_schema = [] { return scatter_schema(kWidthAxis); },
+          .make = [](const RecordedData& data) { return scatter_curves(data, kWidthAxis); }};
 }
 
 }  // namespace natten_sim::report::views

@@ -1,3 +1,4 @@
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/validation_views.hpp>
 
 #include "validate/placed_curves.hpp"
@@ -9,30 +10,33 @@ namespace {
 
 using namespace natten_sim::validate;
 
-Json throughput_row(const PlacedCurve& at, const OrderedPoint& point) {
-  std::optional<double> gain;
-  if (point.cyclic_tflops && point.sawtooth_tflops) gain = *point.sawtooth_tflops / *point.cyclic_tflops - 1;
-  return {{"device", at.device},
-          {"configuration", at.curve.name},
-          {"tokens", point.tokens},
-          {"cyclic_tflops", nullable(point.cyclic_tflops)},
-          {"sawtooth_tflops", nullable(point.sawtooth_tflops)},
-          {"gain", nullable(gain)}};
+struct ThroughputRow : PlacedPoint {};
+
+std::optional<double> gain_of(const ThroughputRow& row) {
+  const OrderedPoint& p = *row.point;
+  return p.cyclic_tflops && p.sawtooth_tflops ? std::optional(*p.sawtooth_tflops / *p.cyclic_tflops - 1) : std::nullopt;
+}
+
+template <typename Members>
+void describe(Members& m, Of<ThroughputRow>) {
+  const auto of = [](auto member) { return path(&ThroughputRow::point, member); };
+  put_place(m);
+  m.put("cyclic_tflops", of(&OrderedPoint::cyclic_tflops), "TFLOP/s in cyclic order; null: not timed");
+  m.put("sawtooth_tflops", of(&OrderedPoint::sawtooth_tflops), "TFLOP/s in sawtooth order; null: not timed");
+  m.put("gain", &gain_of, "The second over the first, less 1; null: one was not timed");
 }
 
 std::optional<ValidationView> make_throughput(const RecordedData& data) {
   const std::vector<PlacedCurve> all = placed_curves(data);
   if (all.empty()) return std::nullopt;
   ValidationView view;
-  view.empty_row = throughput_row({}, {});
   for (const PlacedCurve& at : all) {
     Cells table = {{"tokens", "cyclic", "sawtooth", "gain"}};
     for (const OrderedPoint& p : at.curve.points) {
-      const Json row = throughput_row(at, p);
-      view.rows.push_back(row);
-      table.push_back(
-          {std::to_string(p.tokens), cell(p.cyclic_tflops, "{:.1f}"), cell(p.sawtooth_tflops, "{:.1f}"),
-           row["gain"].is_null() ? "-" : fmt::format("{:+.1f}%", 100 * row["gain"].get<double>())});
+      const ThroughputRow row{{&at, &p}};
+      view.rows.push_back(json_of(row));
+      table.push_back({std::to_string(p.tokens), cell(p.cyclic_tflops, "{:.1f}"),
+                       cell(p.sawtooth_tflops, "{:.1f}"), cell(gain_of(row), "{:+.1f}%", 100)});
     }
     append_table(table, view.text, "TFLOP/s, " + at.device + ", " + at.curve.name);
   }
@@ -48,6 +52,7 @@ ViewKind throughput_view() {
           .position = 50,
           .drawn = true,
           .needs = kNeedsBothOrders,
+          .row_schema = schema_of<ThroughputRow>,
           .make = make_throughput};
 }
 
