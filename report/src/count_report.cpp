@@ -192,10 +192,6 @@ void describe(Members& m, Of<study::CountAnswer>) {
       });
 }
 
-Json backward_fields(const study::BackwardCount& backward) { return json_of(backward); }
-
-Json count_fields(const study::CountedTiles& counted) { return json_of(counted); }
-
 Json count_result(const study::CountAnswer& answer) { return json_of(answer); }
 
 Json count_schema() { return schema_of<study::CountAnswer>(); }

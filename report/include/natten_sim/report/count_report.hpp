@@ -11,12 +11,6 @@ namespace natten_sim::report {
 
 class JsonMembers;
 
-/// Everything that `result` says about one forward problem; docs/cli-count.md describes the fields.
-[[nodiscard]] Json count_fields(const study::CountedTiles& counted);
-
-/// Everything about a backward pass: the `backward` object.
-[[nodiscard]] Json backward_fields(const study::BackwardCount& backward);
-
 /// The `result` of `count`, with the `backward` object if that pass was counted.
 [[nodiscard]] Json count_result(const study::CountAnswer& answer);
 [[nodiscard]] Json count_schema();
