@@ -55,15 +55,12 @@ std::string time_parts_svg(const Json& result) {
   return drawn(std::move(chart), "time");
 }
 
-std::string counter_svg(const Json& result, const std::string& counter) {
+std::string counter_svg(const validate::Comparison& comparison, const std::string& counter) {
   draw::ScatterPlot plot{.heading = {counter, "a point a row"}, .quantity = counter};
-  for (const Json& row : result["rows"]) {
-    if (row["counter"] != counter) continue;
-    const std::string fitted = row["fitted"].get<bool>() ? ", fitted" : "";
-    series_of(plot, row["model"].get<std::string>() + fitted)
-        .points.push_back({.measured = row["measured"].get<double>(),
-                           .predicted = row["predicted"].get<double>(),
-                           .detail = row["point"].get<std::string>()});
+  for (const validate::ComparisonRow& row : comparison.rows) {
+    if (row.counter != counter || !std::isfinite(row.measured)) continue;
+    series_of(plot, row.model + (row.fitted ? ", fitted" : ""))
+        .points.push_back({.measured = row.measured, .predicted = row.predicted, .detail = row.point});
   }
   return drawn(std::move(plot));
 }

@@ -164,7 +164,7 @@ std::vector<Picture<ComparedRecordings>> comparison_pictures(const ComparedRecor
     if (std::any_of(pictures.begin(), pictures.end(), is_its)) continue;
     pictures.push_back(
         {row.counter, [counter = row.counter](const ComparedRecordings& found, const study::Context&) {
-           return counter_svg(report::validation_json(found.recordings, found.comparison), counter);
+           return counter_svg(found.comparison, counter);
          }});
   }
   if (!asked.asked.recorded) return pictures;
