@@ -69,14 +69,17 @@ double flops_a_pair(const TimeQuestion& question) {
   return question.pass == Walk::kForward ? 4 * d : 10 * d;
 }
 
-/// `pass` of a kernel of `family` with no tile masked, all tokens against `keys`.
-double unmasked_ms(const TimeQuestion& question, const PassCosts& pass, const Device& device,
-                   NattenBackend family, std::int64_t keys) {
+/// `pass` of a kernel with no tile masked, all tokens against `keys`.
+double unmasked_ms(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell,
+                   std::int64_t keys) {
+  const Device& device = *cell.device;
+  const NattenBackend family = kernel.family;
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
   LaunchWork work =
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
+  work.pace = ragged_pace(question, {kernel, device, pass, cell.context->catalog}, keys, false);
   if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
     const CutlassWork cutlass = dense_cutlass_work(question, pass, false, device.sms->value);
     work.spread = cutlass.spread;
@@ -129,7 +132,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
     // NATTEN looks up its kernels by head dim and type; cutlass-fmha has all of them.
     const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
     if (looked_up && known && natten != dense.name) continue;
-    const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, costs, device, dense.family, keys)) +
+    const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, dense, costs, cell, keys)) +
                       repetition_ms(question, dense, cell.pass, device).value_or(0);
     if (least && ms >= *least) continue;
     least = ms;
@@ -140,7 +143,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
   }
   if (!least) {
     around.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
-    least = unmasked_ms(question, cell.pass, device, kernel.family, keys) +
+    least = unmasked_ms(question, kernel, cell.pass, cell, keys) +
             repetition_ms(question, kernel, cell.pass, device).value_or(0);
   }
   around.dense_ms = *least;
@@ -205,7 +208,7 @@ std::optional<double> additional_ms(const TimeQuestion& question, const TimedCel
   const auto found = costs_of_cell(cell_of(question, dense->name, device), catalog);
   const auto* costs = std::get_if<KernelCosts>(&found);
   if (costs == nullptr) return std::nullopt;
-  return unmasked_ms(question, costs->passes.front(), device, dense->family, question.additional_keys);
+  return unmasked_ms(question, *dense, costs->passes.front(), cell, question.additional_keys);
 }
 
 /// A library's kernel with lists of blocks and a mask function. One that reads tables (MaskFunction::kTables) takes more

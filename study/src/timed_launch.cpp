@@ -265,6 +265,15 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const C
   return launch_of(question, {timed_kernel(question.kernel, device, context.catalog), device, costs, context.catalog}, nullptr);
 }
 
+double ragged_pace(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal) {
+  const auto& [kernel, device, costs, catalog] = launched;
+  constexpr std::int64_t kHopper = 90;
+  if (!kernel.library || !kernel.dense || compute_capability(device) != kHopper) return 1;
+  const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
+  const auto filled = static_cast<std::int64_t>(prior_value(priors, "ragged_tile", static_cast<double>(costs.kv_tile_tokens)));
+  return keys % filled == 0 ? 1 : prior_value(priors, causal ? "ragged_causal" : "ragged", 1);
+}
+
 LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, LaunchMemo* memo) {
   const auto& [kernel, device, costs, catalog] = launched;
   const bool in_own = (kernel.library || kernel.own != nullptr) && asked.ctas;
@@ -282,6 +291,8 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
     work.missing = part.missing;
     return work;
   }
+  if (!question.ctas)
+    work.pace = ragged_pace(question, launched, product(input_of(question.mask), "tokens") + question.additional_keys, causal);
   const bool even = (kernel.dense && !causal && !question.ctas) || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       (question.ctas || question.tiling == Tiling::kMultiDimensional) &&

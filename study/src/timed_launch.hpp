@@ -39,6 +39,10 @@ struct LaunchedKernel {
   const Catalog& catalog;
 };
 
+/// What a pair of tiles takes over its usual time where the keys do not fill their last tile: of dense kernels of
+/// libraries on Hopper, which then hold every pair against the bounds, or are another program. 1: no more, or not known.
+[[nodiscard]] double ragged_pace(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal);
+
 /// What launches share whose axes are alike. Not for several threads.
 struct AxisMemos {
   AxisCountMemo counts;

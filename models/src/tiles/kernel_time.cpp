@@ -136,7 +136,7 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double unmasked_us = costs.unmasked_tile_us + costs.axes_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.
   const double share_ms = 1e-3 / static_cast<double>(work.workers);
-  const double pairs_ms = share_ms * (1 - costs.clipped_share * work.missing);
+  const double pairs_ms = share_ms * work.pace * (1 - costs.clipped_share * work.missing);
   LaunchTime time;
   time.tiles_ms = pairs_ms * work.tiles() * unmasked_us;
   time.masking_ms =

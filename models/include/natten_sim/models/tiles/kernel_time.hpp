@@ -57,6 +57,7 @@ struct LaunchWork {
   double unmasked_tiles = 0, bounds_masked_tiles = 0, masked_tiles = 0;  ///< pairs that are multiplied
   std::size_t axes = 1;  ///< 1 to 3; decides what evaluating the mask costs
   double missing = 0;  ///< share of the tokens of its pairs' tiles that the tiles lack
+  double pace = 1;     ///< what a pair takes over its usual time
   std::int64_t workers = 1;
   /// The load of the longest worker, in mean CTAs: `even_waves`, `uneven_waves` or a simulation.
   double waves = 0;
