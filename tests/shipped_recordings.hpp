@@ -24,7 +24,7 @@ inline const std::vector<validate::Recording>& shipped_recordings() {
 inline bool is_slow(const std::string& suite) {
   static const std::set<std::string> slow = {"backward",  "backward-costs", "backward-masks", "backward-spread",
                                              "gna",       "gna-costs",      "gna-extra",      "schedules",
-                                             "second-gpu-gna"};
+                                             "second-gpu-gna", "backward-sections", "sections-draw"};
   return slow.contains(suite) || suite.starts_with("msda") || suite.starts_with("scatter");
 }
 

@@ -16,10 +16,6 @@
 namespace natten_sim::study {
 namespace {
 
-std::int64_t all_keys(const TimeQuestion& question) {
-  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
-}
-
 /// What NATTEN copies around the kernel. None where copies are made and nobody has timed them, as on one axis
 /// and by those who call FlexAttention themselves.
 std::optional<Copies> copies_of(const TimeQuestion& question, const TimedCell& cell) {
@@ -70,7 +66,7 @@ double flops_a_pair(const TimeQuestion& question) {
 }
 
 /// `pass` of a kernel with no tile masked, all tokens against `keys`.
-double unmasked_ms(const TimeQuestion& question, const TimedKernel& kernel, const PassCosts& pass, const TimedCell& cell,
+double unmasked_ms(const TimeQuestion& question, const TimedKernel& kernel, PassCosts pass, const TimedCell& cell,
                    std::int64_t keys) {
   const Device& device = *cell.device;
   const NattenBackend family = kernel.family;
@@ -78,8 +74,10 @@ double unmasked_ms(const TimeQuestion& question, const TimedKernel& kernel, cons
   LaunchWork work =
       dense_launch_work({family, pass.q_tile_tokens, pass.kv_tile_tokens}, tokens, keys, question.pass,
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
+  const RaggedTiles ragged = ragged_tiles(question, {kernel, device, pass, cell.context->catalog}, keys, false);
+  work.pace = ragged.pace;
+  if (ragged.lone_share > 0) pass.lone_share = ragged.lone_share;
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
-  work.pace = ragged_pace(question, {kernel, device, pass, cell.context->catalog}, keys, false);
   if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
     const CutlassWork cutlass = dense_cutlass_work(question, pass, false, device.sms->value);
     work.spread = cutlass.spread;

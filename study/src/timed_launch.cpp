@@ -182,6 +182,10 @@ bool flattens(const TimeQuestion& question, const TimedKernel& kernel) {
                      [](const AxisMask& axis) { return axis.window == axis.length && !axis.causal; });
 }
 
+std::int64_t all_keys(const TimeQuestion& question) {
+  return checked_add(product(input_of(question.mask), "tokens"), question.additional_keys, "tokens");
+}
+
 bool is_causal_sequence(const TimeQuestion& question) {
   const NeighborhoodMask& mask = question.mask;
   return mask.rank() == 1 && mask[0].causal && mask[0].window == mask[0].length && question.additional_keys == 0;
@@ -265,13 +269,14 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const C
   return launch_of(question, {timed_kernel(question.kernel, device, context.catalog), device, costs, context.catalog}, nullptr);
 }
 
-double ragged_pace(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal) {
+RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal) {
   const auto& [kernel, device, costs, catalog] = launched;
   constexpr std::int64_t kHopper = 90;
-  if (!kernel.library || !kernel.dense || compute_capability(device) != kHopper) return 1;
+  if (!kernel.library || !kernel.dense || compute_capability(device) != kHopper) return {};
   const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
   const auto filled = static_cast<std::int64_t>(prior_value(priors, "ragged_tile", static_cast<double>(costs.kv_tile_tokens)));
-  return keys % filled == 0 ? 1 : prior_value(priors, causal ? "ragged_causal" : "ragged", 1);
+  if (keys % filled == 0) return {};
+  return {prior_value(priors, causal ? "ragged_causal" : "ragged", 1), prior_value(priors, "ragged_lone_share", 0)};
 }
 
 LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, LaunchMemo* memo) {
@@ -281,9 +286,10 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
   const TimeQuestion& question = in_own ? own : asked;
   if (!device.sms) throw InvalidParameter("device", device.name, "a device whose number of SMs is known");
   const std::int64_t sms = device.sms->value;
+  const bool causal = kernel.dense && is_causal_sequence(question);
+  const RaggedTiles ragged = question.ctas ? RaggedTiles{} : ragged_tiles(question, launched, all_keys(question), causal);
   const KernelVisits visits = visits_of(question, kernel, costs, memo);
   const std::int64_t repeats = repeats_of(question);
-  const bool causal = kernel.dense && is_causal_sequence(question);
   LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
   if (kernel.family == NattenBackend::kCutlassFna && !kernel.library && !question.ctas) {
     const CutlassWork part = kernel.dense ? dense_cutlass_work(question, costs, causal, sms) : cutlass_work_of(question, sms);
@@ -291,8 +297,7 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
     work.missing = part.missing;
     return work;
   }
-  if (!question.ctas)
-    work.pace = ragged_pace(question, launched, product(input_of(question.mask), "tokens") + question.additional_keys, causal);
+  work.pace = ragged.pace;
   const bool even = (kernel.dense && !causal && !question.ctas) || flattens(question, kernel);
   const bool listed = kernel.family != NattenBackend::kCutlassFna &&
                       (question.ctas || question.tiling == Tiling::kMultiDimensional) &&
@@ -306,11 +311,14 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
                                   product(input_of(question.mask), "tokens"));
     return work;
   }
+  std::optional<PassCosts> otherwise;
+  if (ragged.lone_share > 0) otherwise.emplace(costs).lone_share = ragged.lone_share;
+  const PassCosts& shared = otherwise ? *otherwise : costs;
   if (listed && !even && memo != nullptr && memo->waves == WaveCount::kBounded)
-    memo->bounds = bounded_waves(question, kernel, costs, work, memo->axes->ctas);
-  work.waves = even                                       ? waves_of_equal(work.ctas, sms, costs)
+    memo->bounds = bounded_waves(question, kernel, shared, work, memo->axes->ctas);
+  work.waves = even                                       ? waves_of_equal(work.ctas, sms, shared)
                : listed && memo != nullptr && memo->bounds ? memo->bounds->estimate
-               : listed                                   ? simulated_waves(question, kernel, costs, work, sms)
+               : listed                                   ? simulated_waves(question, kernel, shared, work, sms)
                           : uneven_waves(work.ctas, work.workers, causal ? 2 : 1).estimate;
   return work;
 }

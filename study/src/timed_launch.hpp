@@ -20,6 +20,9 @@ namespace natten_sim::study {
 /// A dense kernel on one causal axis whose window is the axis: each token sees itself and those before it.
 [[nodiscard]] bool is_causal_sequence(const TimeQuestion& question);
 
+/// Tokens, and additional keys.
+[[nodiscard]] std::int64_t all_keys(const TimeQuestion& question);
+
 /// The waves of `ctas` CTAs of equal length, of which `costs.ctas_per_sm` run on an SM at once: after full rounds,
 /// those of the last share their SMs with fewer and are faster by `costs.lone_share` (shared_pace).
 [[nodiscard]] double waves_of_equal(double ctas, std::int64_t sms, const PassCosts& costs);
@@ -39,9 +42,14 @@ struct LaunchedKernel {
   const Catalog& catalog;
 };
 
-/// What a pair of tiles takes over its usual time where the keys do not fill their last tile: of dense kernels of
-/// libraries on Hopper, which then hold every pair against the bounds, or are another program. 1: no more, or not known.
-[[nodiscard]] double ragged_pace(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal);
+/// What is otherwise where the keys do not fill their last tile: libraries on Hopper then hold every pair against the
+/// bounds, or run another program. As usual elsewhere, and where nobody measured it.
+struct RaggedTiles {
+  double pace = 1;        ///< what a pair of tiles takes over its usual time
+  double lone_share = 0;  ///< in place of the costs' own; 0: that
+};
+[[nodiscard]] RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys,
+                                       bool causal);
 
 /// What launches share whose axes are alike. Not for several threads.
 struct AxisMemos {

@@ -4,6 +4,7 @@
 
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/core/tile_count.hpp>
+#include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/study/count.hpp>
 
 #include "catch.hpp"
@@ -60,6 +61,68 @@ TEST_CASE("a causal sequence of 32 tiles visits the 528 pairs below the diagonal
   CHECK(answer.forward.count.partial_tiles() == 32);
   CHECK(answer.backward->problem.tiles == TilePair{{64}, {128}});
   CHECK(answer.backward->count.visited_tiles == 2 * (32 * 33 / 2));
+}
+
+/// Of the pass's tiles alone.
+double tiles_ms(const TimeAnswer& time) { return std::get<study::PassTime>(time).parts.tiles_ms; }
+
+TEST_CASE("keys that do not fill their last tile cost every pair what was measured, on Hopper alone") {
+  struct Row {
+    const char *kernel, *device;
+    std::int64_t head_dim, keys;
+    bool causal;
+    double forward, backward;  // over as many tiles that are filled
+  };
+  const Row rows[] = {{"cudnn", "h200", 64, 16456, false, 1.12, 1.085}, {"cudnn", "h200", 128, 16456, false, 1.08, 1.03},
+                      {"cudnn", "h200", 64, 16456, true, 1, 1.05},      {"cudnn", "h200", 128, 16456, true, 1, 1.025},
+                      {"cudnn", "h200", 64, 16448, false, 1.12, 1},     {"cudnn", "h100", 64, 16456, false, 1.12, 1.085},
+                      {"fa2", "h200", 64, 16448, false, 0.965, 1.06},   {"fa2", "h200", 128, 16448, false, 1, 1},
+                      {"fa2", "a100", 64, 16448, false, 1, 1},          {"fa4", "h200", 128, 16448, false, 1, 1}};
+  for (const Row& row : rows) {
+    INFO(row.kernel << " on " << row.device << ", head dim " << row.head_dim << ", " << row.keys << " keys");
+    const auto answer = [&](std::int64_t keys) {
+      CountQuestion question = question_of(row.kernel, row.device, {keys}, row.head_dim);
+      question.causal = {row.causal};
+      question.backward = true;
+      return answer_of(question);
+    };
+    const CountAnswer ragged = answer(row.keys), filled = answer(129 * 128);
+    REQUIRE(ragged.forward.count.visited_tiles == filled.forward.count.visited_tiles);
+    CHECK(tiles_ms(*ragged.time) / tiles_ms(*filled.time) == Approx(row.forward));
+    CHECK(tiles_ms(*ragged.backward->time) / tiles_ms(*filled.backward->time) ==
+          Approx(row.backward * static_cast<double>(ragged.backward->count.visited_tiles) /
+                 static_cast<double>(filled.backward->count.visited_tiles)));
+  }
+}
+
+TEST_CASE("a last round of FlashAttention-2 takes as long as a full one where keys fill no last tile of head dim 64") {
+  // 32 tiles of 19 heads on 132 SMs, two CTAs on each: two rounds, and 80 CTAs alone on their SMs.
+  const auto rounds = [](std::int64_t tokens, std::int64_t head_dim) {
+    CountQuestion question = question_of("fa2", "h200", {tokens}, head_dim);
+    question.setting.heads = 19;
+    const CountAnswer answer = answer_of(question);
+    const auto& time = std::get<study::PassTime>(*answer.time);
+    CHECK(time.ctas == 32 * 19);
+    const LaunchTime& parts = time.parts;
+    return time.waves * (1 + parts.tail_ms / (parts.tiles_ms + parts.masking_ms + parts.prologue_ms));
+  };
+  const double alone = shared_pace(1, 2, 0.82);
+  CHECK(alone < 0.65);
+  CHECK(rounds(4096, 64) == Approx(2 + alone));
+  CHECK(rounds(4088, 64) == Approx(3));
+  CHECK(rounds(4088, 128) == Approx(2 + alone));
+}
+
+TEST_CASE("a speedup over a dense kernel is over one whose keys do not fill their last tile either") {
+  const auto dense_ms = [](std::int64_t tokens) {
+    CountQuestion question = question_of("flexattention", "h200", {tokens}, 64);
+    question.window = {1024};
+    const CountAnswer answer = answer_of(question);
+    const auto& time = std::get<study::PassTime>(*answer.time);
+    CHECK(time.dense_kernel == "cudnn");
+    return *time.dense_ms;
+  };
+  CHECK(dense_ms(16456) > 1.08 * dense_ms(129 * 128));
 }
 
 void check_refused(const CountQuestion& question, const std::string& word) {

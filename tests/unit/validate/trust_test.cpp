@@ -34,6 +34,19 @@ TEST_CASE("an answer is inside of its interval, ends included") {
   for (const double measured : {89.9, 110.1, 1e9}) CHECK_FALSE(answer(measured).inside());
 }
 
+TEST_CASE("points of a suite that constants were fitted to are not judged anew") {
+  const Comparison& comparison = test::quick_comparison();
+  const auto of_fitted = [](const auto& each) { return find_suite(builtin_suites(), each.suite).fitted; };
+  std::size_t fitted = 0;
+  for (const ComparisonRow& row : comparison.rows) {
+    if (!of_fitted(row)) continue;
+    CHECK(row.fitted);
+    ++fitted;
+  }
+  CHECK(fitted == 120);  // of ragged-costs
+  for (const JudgedAnswer& each : judged_answers(comparison)) CHECK_FALSE(of_fitted(each));
+}
+
 TEST_CASE("a regime of 20 answers holds from 17 to 19 of them") {
   const auto verdict = [](std::size_t inside, std::size_t outside) {
     return trust(answers(inside, outside)).front().verdict;

@@ -106,7 +106,7 @@ void compare_row(const Suite& suite, const RecordedRow& recorded, const Device& 
     row.spread = spread.median > 0 ? (spread.largest - spread.smallest) / spread.median : 0;
     row.deviation = is_one_of_several(prediction.counter) ? (prediction.value == spread.median ? 0 : 1)
                                                           : deviation_of(prediction.value, spread.median);
-    row.fitted = prediction.fitted;
+    row.fitted = suite.fitted || prediction.fitted;
     judge(suite, row);
     comparison.rows.push_back(row);
   }

@@ -100,7 +100,7 @@ std::vector<Point> parse_sweeps(const Json& sweeps, const std::string& where) {
 Suite parse_suite(std::string_view json, const std::string& where) {
   const Json root = parse_strict(json, where, "natten-sim.suite/1");
   const StrictObject fields(root, where,
-                            {"schema", "name", "place", "title", "counters", "timed", "paced", "rest",
+                            {"schema", "name", "place", "title", "counters", "timed", "paced", "fitted", "rest",
                              "sweeps", "tolerances", "known_misses"});
   Suite suite;
   suite.name = fields.text("name");
@@ -111,6 +111,7 @@ Suite parse_suite(std::string_view json, const std::string& where) {
   }
   suite.timed = fields.boolean_or("timed", true);
   suite.paced = fields.boolean_or("paced", false);
+  suite.fitted = fields.boolean_or("fitted", false);
   if (fields.has("rest")) suite.rest = fields.number("rest");
   if (!(suite.rest >= 0 && suite.rest <= 100)) fields.fail("rest", "0..100 durations of a launch");
   suite.points = parse_sweeps(fields.array("sweeps"), where + ".sweeps");

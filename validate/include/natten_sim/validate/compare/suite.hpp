@@ -46,6 +46,7 @@ struct Suite {
   std::vector<std::string> counters;  ///< labels; read together in one pass
   bool timed = true;                  ///< whether times are measured too
   bool paced = false;                 ///< whether the pace of CTAs is measured too
+  bool fitted = false;                ///< whether constants of the model were fitted to its points
   double rest = 0;                    ///< before each timed launch, in durations of a launch
   std::vector<Point> points;
   std::vector<Tolerance> tolerances;
