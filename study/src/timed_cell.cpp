@@ -76,7 +76,7 @@ double unmasked_ms(const TimeQuestion& question, const TimedKernel& kernel, Pass
                         question.sizes.batch * question.sizes.heads, device.sms->value * pass.ctas_per_sm);
   const RaggedTiles ragged = ragged_tiles(question, {kernel, device, pass, cell.context->catalog}, keys, false);
   work.pace = ragged.pace;
-  if (ragged.lone_share > 0) pass.lone_share = ragged.lone_share;
+  if (ragged.lone_share > 0 && work.ctas > static_cast<double>(work.workers)) pass.lone_share = ragged.lone_share;
   work.waves = waves_of_equal(work.ctas, device.sms->value, pass);
   if (family == NattenBackend::kCutlassFna && pass.step_jitter > 0) {
     const CutlassWork cutlass = dense_cutlass_work(question, pass, false, device.sms->value);

@@ -312,7 +312,8 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
     return work;
   }
   std::optional<PassCosts> otherwise;
-  if (ragged.lone_share > 0) otherwise.emplace(costs).lone_share = ragged.lone_share;
+  if (ragged.lone_share > 0 && work.ctas > static_cast<double>(work.workers))
+    otherwise.emplace(costs).lone_share = ragged.lone_share;
   const PassCosts& shared = otherwise ? *otherwise : costs;
   if (listed && !even && memo != nullptr && memo->waves == WaveCount::kBounded)
     memo->bounds = bounded_waves(question, kernel, shared, work, memo->axes->ctas);

@@ -46,7 +46,7 @@ struct LaunchedKernel {
 /// bounds, or run another program. As usual elsewhere, and where nobody measured it.
 struct RaggedTiles {
   double pace = 1;        ///< what a pair of tiles takes over its usual time
-  double lone_share = 0;  ///< in place of the costs' own; 0: that
+  double lone_share = 0;  ///< after full rounds, in place of the costs' own; 0: that
 };
 [[nodiscard]] RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys,
                                        bool causal);

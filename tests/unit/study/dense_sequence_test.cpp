@@ -97,12 +97,12 @@ TEST_CASE("keys that do not fill their last tile cost every pair what was measur
 
 TEST_CASE("a last round of FlashAttention-2 takes as long as a full one where keys fill no last tile of head dim 64") {
   // 32 tiles of 19 heads on 132 SMs, two CTAs on each: two rounds, and 80 CTAs alone on their SMs.
-  const auto rounds = [](std::int64_t tokens, std::int64_t head_dim) {
+  const auto rounds = [](std::int64_t tokens, std::int64_t head_dim, std::int64_t heads = 19) {
     CountQuestion question = question_of("fa2", "h200", {tokens}, head_dim);
-    question.setting.heads = 19;
+    question.setting.heads = heads;
     const CountAnswer answer = answer_of(question);
     const auto& time = std::get<study::PassTime>(*answer.time);
-    CHECK(time.ctas == 32 * 19);
+    CHECK(time.ctas == 32 * heads);
     const LaunchTime& parts = time.parts;
     return time.waves * (1 + parts.tail_ms / (parts.tiles_ms + parts.masking_ms + parts.prologue_ms));
   };
@@ -111,6 +111,7 @@ TEST_CASE("a last round of FlashAttention-2 takes as long as a full one where ke
   CHECK(rounds(4096, 64) == Approx(2 + alone));
   CHECK(rounds(4088, 64) == Approx(3));
   CHECK(rounds(4088, 128) == Approx(2 + alone));
+  CHECK(rounds(4088, 64, 4) == Approx(alone));  // the only round
 }
 
 TEST_CASE("a speedup over a dense kernel is over one whose keys do not fill their last tile either") {
