@@ -276,7 +276,8 @@ RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& lau
   const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
   const auto filled = static_cast<std::int64_t>(prior_value(priors, "ragged_tile", static_cast<double>(costs.kv_tile_tokens)));
   if (keys % filled == 0) return {};
-  return {prior_value(priors, causal ? "ragged_causal" : "ragged", 1), prior_value(priors, "ragged_lone_share", 0)};
+  return causal ? RaggedTiles{prior_value(priors, "ragged_causal", 1)}
+                : RaggedTiles{prior_value(priors, "ragged", 1), prior_value(priors, "ragged_lone_share", 0)};
 }
 
 LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, LaunchMemo* memo) {
