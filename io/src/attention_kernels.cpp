@@ -116,6 +116,23 @@ std::vector<std::string> axes_of(const KernelGrid& grid) {
   return axes;
 }
 
+Json rate_json(const KernelRate& rate) {
+  Json fields = {{"device", rate.device},
+                 {"head_dim", rate.head_dim},
+                 {"flops_per_s", rate.flops_per_s},
+                 {"tokens", rate.tokens},
+                 {"heads", rate.heads},
+                 {"lone_share", rate.lone_share},
+                 {"slot_skew", rate.slot_skew},
+                 {"jitter", rate.jitter},
+                 {"score_share", rate.score_share},
+                 {"arrival_ns", rate.arrival_ns},
+                 {"measured", rate.measured},
+                 {"source", rate.source}};
+  if (!rate.assumed.empty()) fields["assumed"] = rate.assumed;
+  return fields;
+}
+
 }  // namespace
 
 std::vector<AttentionKernel> parse_kernel_file(std::string_view json, const std::string& where) {
@@ -136,30 +153,13 @@ void add_kernel(Catalog& catalog, const AttentionKernel& kernel) {
   catalog.kernels.push_back(kernel);
 }
 
-Json to_json(const KernelRate& rate) {
-  Json fields = {{"device", rate.device},
-                 {"head_dim", rate.head_dim},
-                 {"flops_per_s", rate.flops_per_s},
-                 {"tokens", rate.tokens},
-                 {"heads", rate.heads},
-                 {"lone_share", rate.lone_share},
-                 {"slot_skew", rate.slot_skew},
-                 {"jitter", rate.jitter},
-                 {"score_share", rate.score_share},
-                 {"arrival_ns", rate.arrival_ns},
-                 {"measured", rate.measured},
-                 {"source", rate.source}};
-  if (!rate.assumed.empty()) fields["assumed"] = rate.assumed;
-  return fields;
-}
-
 Json to_json(const AttentionKernel& kernel) {
   Json tiles = Json::array(), rates = Json::array();
   for (const KernelTile& tile : kernel.kv_tiles) {
     tiles.push_back({{"head_dim", tile.head_dim}, {"kv_tile", tile.kv_tile}});
     if (tile.stages) tiles.back()["stages"] = *tile.stages;
   }
-  for (const KernelRate& rate : kernel.rates) rates.push_back(to_json(rate));
+  for (const KernelRate& rate : kernel.rates) rates.push_back(rate_json(rate));
   Json fields = {{"name", kernel.name},
                  {"title", kernel.title},
                  {"q_tile", kernel.q_tile},

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/io/strict_object.hpp>
@@ -67,7 +65,6 @@ void read_shared(const StrictObject& fields, PassCosts& costs) {
   }
 }
 
-constexpr std::int64_t kUsualCtasPerSm = 1;
 constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
 
 /// `ctas_per_sm` of the kernel holds for a pass that states none.
@@ -166,54 +163,6 @@ std::vector<CostPrior> read_priors(const Json& list, const std::string& where) {
   return priors;
 }
 
-/// Four significant digits: more than the measurements have.
-double rounded(double value) {
-  if (value == 0) return 0;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
-Json rate_json(const PermutationRate& rate) {
-  Json fields = {{"axes", rate.axes}};
-  if (!rate.natten.empty()) fields["natten"] = rate.natten;
-  fields["into_bytes_per_s"] = rounded(rate.into_bytes_per_s);
-  fields["out_bytes_per_s"] = rounded(rate.out_bytes_per_s);
-  if (rate.lse_bytes_per_s) fields["lse_bytes_per_s"] = rounded(*rate.lse_bytes_per_s);
-  fields["interval"] = rounded(rate.interval);
-  fields["origin"] = to_string(rate.origin);
-  fields["source"] = rate.source;
-  return fields;
-}
-
-Json pass_json(const PassCosts& costs) {
-  Json fields;
-  fields["q_tile_tokens"] = costs.q_tile_tokens;
-  fields["kv_tile_tokens"] = costs.kv_tile_tokens;
-  if (costs.ctas_per_sm != kUsualCtasPerSm) fields["ctas_per_sm"] = costs.ctas_per_sm;
-  if (costs.lone_share > 0) fields["lone_share"] = rounded(costs.lone_share);
-  for (const NumberField<PassCosts>& field : kOfSharedSms) {
-    if (costs.*field.member > 0) fields[field.key] = rounded(costs.*field.member);
-  }
-  if (costs.axes_tile_us != PassCosts{}.axes_tile_us) {
-    fields["axes_tile_us"] = Json::array();
-    for (const double time : costs.axes_tile_us) fields["axes_tile_us"].push_back(rounded(time));
-  }
-  for (const NumberField<PassCosts>& field : kCosts) fields[field.key] = rounded(costs.*field.member);
-  fields["masked_tile_us"] = Json::array();
-  for (const double time : costs.masked_tile_us) fields["masked_tile_us"].push_back(rounded(time));
-  const CostEvidence& evidence = costs.evidence;
-  fields["runs"] = evidence.runs;
-  fields["kinds"] = evidence.kinds;
-  fields["left_out"] = nullptr;
-  if (evidence.left_out)
-    fields["left_out"] = {{"mean", rounded(evidence.left_out->mean)},
-                          {"worst", rounded(evidence.left_out->worst)}};
-  fields["interval"] = rounded(evidence.interval);
-  fields["source"] = evidence.source;
-  if (!evidence.fitted.empty()) fields["fitted"] = evidence.fitted;
-  return fields;
-}
-
 }  // namespace
 
 void add_kernel_times(Catalog& catalog, std::string_view json, const std::string& where) {
@@ -240,28 +189,6 @@ void add_kernel_times(Catalog& catalog, std::string_view json, const std::string
                                            read_priors(own.array("forward"), where),
                                            read_priors(own.array("backward"), where)});
   }
-}
-
-Json to_json(const KernelCosts& costs) {
-  Json fields;
-  fields["kernel"] = costs.kernel;
-  fields["device"] = costs.device;
-  fields["head_dim"] = costs.head_dim;
-  fields["dtypes"] = Json::array();
-  for (const Dtype dtype : costs.dtypes) fields["dtypes"].push_back(to_string(dtype));
-  fields["ctas_per_sm"] = kUsualCtasPerSm;
-  for (const PassCosts& pass : costs.passes)
-    fields[pass.pass == Walk::kForward ? "forward" : "backward"] = pass_json(pass);
-  if (costs.permutation.empty()) return fields;
-  fields["permutation"] = Json::array();
-  for (const PermutationRate& rate : costs.permutation) fields["permutation"].push_back(rate_json(rate));
-  return fields;
-}
-
-Json kernel_times_file(const std::vector<KernelCosts>& entries) {
-  Json kernels = Json::array();
-  for (const KernelCosts& entry : entries) kernels.push_back(to_json(entry));
-  return {{"schema", kTimesSchema}, {"kernels", kernels}};
 }
 
 }  // namespace natten_sim

@@ -1,5 +1,3 @@
-#include <cmath>
-
 #include <natten_sim/core/error.hpp>
 #include <natten_sim/io/strict_object.hpp>
 #include <natten_sim/io/tile_physics.hpp>
@@ -62,14 +60,6 @@ Walk walk_of(const StrictObject& fields) {
   return pass == "forward" ? Walk::kForward : Walk::kBackward;
 }
 
-const char* name_of(Walk walk) { return walk == Walk::kForward ? "forward" : "backward"; }
-
-double rounded_constant(double value) {
-  if (value == 0) return 0;
-  const double scale = std::pow(10.0, 3 - std::floor(std::log10(std::abs(value))));
-  return std::round(value * scale) / scale;
-}
-
 void read_fit(const StrictObject& fields, const std::string& where, TilePhysics& physics) {
   for (const Json& entry : fields.array("constants")) {
     const StrictObject of(entry, where, {"issue", "pass", "tensor", "element"});
@@ -106,28 +96,6 @@ TilePhysics parse_tile_physics(std::string_view json, const std::string& where) 
     throw MalformedData(where, error.what(), "known names of issues, element types and transfers");
   }
   return physics;
-}
-
-Json fitted_json(const TilePhysics& physics) {
-  Json fit = {{"constants", Json::array()}, {"factors", Json::array()}, {"transfers", Json::array()}};
-  for (const TileConstants& each : physics.constants)
-    fit["constants"].push_back({{"issue", to_string(each.issue)},
-                                {"pass", name_of(each.pass)},
-                                {"tensor", rounded_constant(each.tensor)},
-                                {"element", rounded_constant(each.element)}});
-  for (const KernelFactor& each : physics.factors)
-    fit["factors"].push_back({{"kernel", each.kernel},
-                              {"issue", to_string(each.issue)},
-                              {"pass", name_of(each.pass)},
-                              {"factor", rounded_constant(each.factor)}});
-  for (const TransferError& each : physics.transfers)
-    fit["transfers"].push_back({{"kind", to_string(each.kind)},
-                                {"points", each.points},
-                                {"mean", rounded_constant(each.mean)},
-                                {"worst", rounded_constant(each.worst)},
-                                {"interval", rounded_constant(each.interval)},
-                                {"inside", rounded_constant(each.inside)}});
-  return fit;
 }
 
 }  // namespace natten_sim

@@ -1,17 +1,16 @@
 #include <fmt/format.h>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
 #include <natten_sim/report/described.hpp>
 #include <natten_sim/report/natten_emit.hpp>
 #include <natten_sim/report/text_table.hpp>
 
+#include "kernel_costs_members.hpp"
+
 namespace natten_sim::report {
 namespace {
-
-const char* pass_name(Walk pass) { return pass == Walk::kForward ? "forward" : "backward"; }
 
 /// A suggestion, and the command that times it.
 struct SuggestionTold {
@@ -103,7 +102,7 @@ Json planned_row(const study::SuggestedRun& planned) {
   const auto sizes = [](const Extents& extents) { return extents.empty() ? Json() : Json(to_string(extents)); };
   return {{"kernel", run.kernel},
           {"device", run.device},
-          {"pass", run.pass == Walk::kForward ? "forward" : "backward"},
+          {"pass", pass_name(run.pass)},
           {"input", to_string(run.input)},
           {"window", to_string(run.window)},
           {"stride", sizes(run.stride)},
@@ -210,22 +209,7 @@ void describe(Members& m, Of<SuggestionTold>) {
 
 template <typename Members>
 void describe(Members& m, Of<CalibrationTold>) {
-  const auto file = [](const char* member) {
-    return
-        [member](const CalibrationTold& told) { return kernel_times_file(told.answer->entries).at(member); };
-  };
-  m.put(
-      "schema", [=](const CalibrationTold& told) { return file("schema")(told).text(); },
-      "Format of these costs as a file, which --costs reads");
-  m.put(
-      "kernels",
-      [=](const CalibrationTold& told) {
-        std::vector<OpenObject> entries;
-        const Json all = file("kernels")(told);
-        for (const Json& entry : all) entries.push_back({entry});
-        return entries;
-      },
-      "Its entries");
+  m.include([](const CalibrationTold& told) { return CostsFile{&told.answer->entries}; });
   m.put("runs", &runs_of, "Every run, measured and by the costs");
   m.put("suggestions", &suggestions_of, "Runs that would sharpen the costs most");
 }
@@ -274,7 +258,7 @@ std::string calibration_plan_text(const study::CalibrateAnswer& plan, const stud
   for (const study::CalibratedPass& pass : plan.passes) {
     const CostEvidence& evidence = pass.costs.evidence;
     text += fmt::format("{} on {}, {}, head dim {}: times are {}, within {:.0f}%; these runs sharpen them most:\n",
-                        pass.kernel, pass.device, pass.costs.pass == Walk::kForward ? "forward" : "backward",
+                        pass.kernel, pass.device, pass_name(pass.costs.pass),
                         pass.head_dim, to_string(evidence.origin), 100 * evidence.interval);
     for (const study::SuggestedRun& planned : pass.suggestions) {
       text += fmt::format("  {:.3g} ms +- {:.1f}%: {}\n", planned.predicted_ms, 100 * planned.uncertainty,

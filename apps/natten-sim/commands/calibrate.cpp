@@ -1,8 +1,8 @@
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
 #include <natten_sim/report/calibration_plan_report.hpp>
 #include <natten_sim/report/closing.hpp>
+#include <natten_sim/report/kernel_times_report.hpp>
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/validate/record/measured_runs.hpp>
@@ -134,7 +134,7 @@ int run_calibrate(const CalibrateFlags& given, Reply& reply) {
   question.suggestions = static_cast<std::size_t>(flags.suggestions.value_or(kSuggestions));
   const study::CalibrateAnswer answer = study::calibrate(question, context);
   if (flags.save)
-    write_file(*flags.save, json_text(kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
+    write_file(*flags.save, json_text(report::kernel_times_file(answer.entries), JsonLayout::kIndented) + "\n");
   put_answer(flags.output, reply, render_calibration(flags, answer, context),
              {drawn(flags.output, report::calibrate_pictures(), answer, context),
               tabled(flags.output, [&] { return report::calibrate_rows(answer); })});

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include <natten_sim/core/error.hpp>
-#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/calibrate_report.hpp>
+#include <natten_sim/report/kernel_times_report.hpp>
 #include <natten_sim/report/pictures.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/describe/default_text.hpp>
@@ -195,7 +195,7 @@ void bind_calibrate(nb::module_& module) {
   type.def(
       "costs",
       [](const CalibrationObject& self) {
-        return to_python(kernel_times_file(self.answer().answer.entries));
+        return to_python(report::kernel_times_file(self.answer().answer.entries));
       },
       nb::sig("def costs(self) -> dict[str, typing.Any]"),
       "The costs for Catalog(costs=...).\n\n"

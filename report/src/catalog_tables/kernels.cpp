@@ -1,32 +1,29 @@
 #include <fmt/format.h>
 
-#include <natten_sim/io/attention_kernels.hpp>
-#include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/described.hpp>
 
+#include "kernel_costs_members.hpp"
+
 namespace natten_sim::report {
 
-namespace {
-
-std::vector<OpenObject> rates_of(const AttentionKernel& kernel) {
-  std::vector<OpenObject> rates;
-  for (const KernelRate& rate : kernel.rates) rates.push_back({natten_sim::to_json(rate)});
-  return rates;
+template <typename Members>
+void describe(Members& m, Of<KernelRate>) {
+  using R = KernelRate;
+  m.put("device", &R::device);
+  m.put("head_dim", &R::head_dim, "Head dim");
+  m.put("flops_per_s", &R::flops_per_s, "FLOPs per second");
+  m.put("tokens", &R::tokens, "Tokens of the problem that was timed");
+  m.put("heads", &R::heads, "Its heads");
+  m.put("lone_share", &R::lone_share, "Share of an SM's rate that a CTA alone on it gets");
+  m.put("slot_skew", &R::slot_skew, "Difference of an SM's youngest and oldest CTA, over the mean time of a tile");
+  m.put("jitter", &R::jitter, "Standard deviation of a tile's time, as a fraction");
+  m.put("score_share", &R::score_share, "Share of a tile's time that its scores and softmax take");
+  m.put("arrival_ns", &R::arrival_ns, "From asking for a tile to its arrival from the L2; 0: not known");
+  m.put("measured", &R::measured, "Whether the rate was measured");
+  m.put("source", &R::source);
+  m.optional("assumed", unless_empty(&R::assumed), "Those of these numbers that nobody measured with this kernel");
 }
-
-/// The calibrated times of kernels.
-struct TimesTold {
-  const Catalog* catalog;
-};
-
-std::vector<OpenObject> times_of(const TimesTold& told) {
-  std::vector<OpenObject> times;
-  for (const KernelCosts& costs : told.catalog->kernel_costs) times.push_back({natten_sim::to_json(costs)});
-  return times;
-}
-
-}  // namespace
 
 template <typename Members>
 void describe(Members& m, Of<AttentionKernel>) {
@@ -42,13 +39,19 @@ void describe(Members& m, Of<AttentionKernel>) {
   m.put("schedule", &K::schedule, "How CTAs take Q tiles");
   m.put("order", &K::order, "Order of the KV tiles");
   m.put("ctas_per_sm", &K::ctas_per_sm, "CTAs at a time on an SM");
-  m.put("rates", &rates_of, "Measured rates, as a kernel file has them");
+  m.put("rates", &K::rates, "Measured rates, as a kernel file has them");
   m.put("source", &K::source);
 }
 
+/// The calibrated times of kernels.
+struct TimesTold {
+  const Catalog* catalog;
+};
+
 template <typename Members>
 void describe(Members& m, Of<TimesTold>) {
-  m.put("times", &times_of, "Calibrated times, as data/kernel-times.json has them");
+  m.put("times", [](const TimesTold& told) -> const auto& { return told.catalog->kernel_costs; },
+        "Calibrated times, as data/kernel-times.json has them");
 }
 
 }  // namespace natten_sim::report
@@ -85,7 +88,7 @@ std::string times_text(const Catalog& catalog) {
     text += fmt::format("{} on {}, head dim {}, {}\n", costs.kernel, costs.device, costs.head_dim, types);
     for (const PassCosts& pass : costs.passes) {
       const CostEvidence& evidence = pass.evidence;
-      text += fmt::format("  {}: {} run{} ({})", pass.pass == Walk::kForward ? "forward" : "backward",
+      text += fmt::format("  {}: {} run{} ({})", pass_name(pass.pass),
                           evidence.runs, evidence.runs == 1 ? "" : "s", joined(evidence.kinds));
       text += evidence.left_out
                   ? fmt::format(", off by {:.1f}% on average and {:.1f}% at worst on runs left out",

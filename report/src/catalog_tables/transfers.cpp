@@ -2,10 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <natten_sim/io/tile_physics.hpp>
 #include <natten_sim/report/catalog_report.hpp>
 #include <natten_sim/report/described.hpp>
 #include <natten_sim/study/cell_costs.hpp>
+
+#include "kernel_costs_members.hpp"
 
 namespace natten_sim::report {
 
@@ -21,13 +22,37 @@ void describe(Members& m, Of<TransferError>) {
 }
 
 struct FittedTold {
-  OpenObject fit;
+  TilePhysics physics;
 };
 
 template <typename Members>
 void describe(Members& m, Of<FittedTold>) {
-  m.put("fit", &FittedTold::fit,
-        "What a fit to the catalog's measured cells gives, as data/tile-physics.json has it");
+  const auto of = [](auto member) { return path(&FittedTold::physics, member); };
+  const auto pass = [](const auto& fitted) { return pass_name(fitted.pass); };
+  const char* meaning = "What a fit to the catalog's measured cells gives, as data/tile-physics.json has it";
+  m.object("fit", meaning, [=](auto& fit) {
+    fit.put("constants", of(&TilePhysics::constants), "Times over those at the device's full rates", [pass](auto& each) {
+      each.put("issue", &TileConstants::issue, "How products are issued");
+      each.put("pass", pass, "Pass");
+      each.put("tensor", four_digits_of(&TileConstants::tensor), "A tensor operation");
+      each.put("element", four_digits_of(&TileConstants::element), "An element of a pair");
+    });
+    fit.put("factors", of(&TilePhysics::factors), "How kernels differ from others of their issue", [pass](auto& each) {
+      each.put("kernel", &KernelFactor::kernel, "Kernel, with its variant");
+      each.put("issue", &KernelFactor::issue, "How products are issued");
+      each.put("pass", pass, "Pass");
+      each.put("factor", four_digits_of(&KernelFactor::factor), "Its time over theirs");
+    });
+    fit.put("transfers", of(&TilePhysics::transfers), "Errors of kinds of transfers", [](auto& each) {
+      using E = TransferError;
+      each.put("kind", &E::kind, "Kind of the transfer");
+      each.put("points", &E::points, "Measured cells that judge it");
+      each.put("mean", four_digits_of(&E::mean), "Mean of the relative errors");
+      each.put("worst", four_digits_of(&E::worst), "Largest relative error");
+      each.put("interval", four_digits_of(&E::interval), "Half width of the 90% interval, as a fraction");
+      each.put("inside", four_digits_of(&E::inside), "Share of the cells within the interval, 0..1");
+    });
+  });
 }
 
 }  // namespace natten_sim::report
@@ -41,7 +66,7 @@ std::vector<Json> transfer_rows(const Catalog& catalog) { return rows_of(catalog
 
 /// What data/tile-physics.json should hold, from the catalog's measured cells.
 Json fit_beside(const Catalog& catalog) {
-  return json_of(FittedTold{{fitted_json(study::fitted_physics(catalog))}});
+  return json_of(FittedTold{study::fitted_physics(catalog)});
 }
 
 ///     transfer            cells   mean  worst  interval  inside

@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include <natten_sim/io/tile_physics.hpp>
 #include <natten_sim/models/tiles/axis_count.hpp>
 #include <natten_sim/study/cell_costs.hpp>
 #include <natten_sim/study/search.hpp>
@@ -33,11 +32,6 @@ std::string reason_of(const CostCell& asked) {
   REQUIRE(std::holds_alternative<NoCosts>(found));
   CHECK(std::get<NoCosts>(found).impossible);
   return std::get<NoCosts>(found).reason;
-}
-
-TEST_CASE("the shipped constants and errors of transfers are those that measured cells give") {
-  const Catalog& catalog = shared_context().catalog;
-  CHECK(fitted_json(study::fitted_physics(catalog)) == fitted_json(catalog.physics));
 }
 
 TEST_CASE("of the points of each kind of transfer 85 to 95% are within its interval") {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <natten_sim/core/error.hpp>
+#include <natten_sim/io/json_text.hpp>
 #include <natten_sim/io/kernel_times.hpp>
 #include <natten_sim/study/calibrate.hpp>
 #include <natten_sim/study/count.hpp>
@@ -31,6 +32,17 @@ std::vector<KernelRun> shipped_runs(const std::string& name) {
   return parse_kernel_runs(text_of("data/kernel-runs/" + name), name, {});
 }
 
+/// The entries of data/kernel-times.json for a kernel, a device and a head dim, as a file of their own.
+Json shipped_costs(const char* kernel, const char* device, std::int64_t head_dim) {
+  const Json all = parse_json(text_of("data/kernel-times.json"));
+  Json chosen = Json::array();
+  for (const Json& entry : all["kernels"]) {
+    if (entry["kernel"] == kernel && entry["device"] == device && entry["head_dim"] == head_dim) chosen.push_back(entry);
+  }
+  REQUIRE(chosen.size() == 1);
+  return {{"schema", all["schema"]}, {"kernels", chosen}};
+}
+
 /// FLUX at 4k, 80x80 windows.
 TimeQuestion flux(std::int64_t stride) {
   TimeQuestion question{.kernel = "hopper-fna", .device = "h200"};
@@ -55,17 +67,6 @@ std::string missing(const TimeQuestion& question) {
   return std::get<MissingTime>(answer).sentence;
 }
 
-/// The runs of one device are fitted together.
-std::vector<KernelRun> shipped_runs_on(const std::string& device) {
-  std::vector<KernelRun> runs;
-  for (const char* file : {"natten-h200.csv", "natten-h100.csv", "natten-published.csv"}) {
-    for (const KernelRun& run : shipped_runs(file)) {
-      if (run.device == device) runs.push_back(run);
-    }
-  }
-  return runs;
-}
-
 TEST_CASE("fmha is the dense kernel that NATTEN runs for the head dim and the type") {
   study::TimeQuestion question{.kernel = "fmha", .device = "h100"};
   question.mask = make_mask({4096}, {4096});
@@ -83,28 +84,6 @@ CostEvidence with_judged(CostEvidence evidence, const CostEvidence& shipped) {
   evidence.judged = shipped.judged;
   if (shipped.judged) evidence.interval = std::max(evidence.interval, shipped.judged->error);
   return evidence;
-}
-
-TEST_CASE("shipped costs are those that the shipped runs give") {
-  const study::Context context = study::default_context();
-  for (const char* device : {"h200", "h100", "b200"}) {
-    for (KernelCosts fitted : study::calibrate({.runs = shipped_runs_on(device)}, context).entries) {
-      const KernelCosts* found =
-          context.catalog.costs_of(fitted.kernel, fitted.device, fitted.head_dim, fitted.dtypes[0]);
-      REQUIRE(found != nullptr);
-      KernelCosts only = *found;  // without passes that other runs tell
-      std::erase_if(only.passes, [&](const PassCosts& pass) { return fitted.costs_of(pass.pass) == nullptr; });
-      const KernelCosts* shipped = &only;
-      for (PassCosts& pass : fitted.passes) {
-        const CostEvidence& of_shipped = shipped->costs_of(pass.pass)->evidence;
-        pass.evidence.source = of_shipped.source;
-        pass.evidence = with_judged(pass.evidence, of_shipped);
-      }
-      for (std::size_t i = 0; i < fitted.permutation.size(); ++i)
-        fitted.permutation[i].source = shipped->permutation.at(i).source;
-      CHECK(to_json(fitted).dump() == to_json(*shipped).dump());
-    }
-  }
 }
 
 TEST_CASE("shipped costs of libraries' dense kernels are those that their runs give, but for what other runs tell") {
@@ -168,7 +147,7 @@ TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other 
   CHECK(four.kernel_ms == Approx(two.kernel_ms).epsilon(1e-9));
   // What a kernel states holds for a pass that states none.
   study::Context context = study::default_context();
-  Json file = kernel_times_file({*context.catalog.costs_of("hopper-fna", "h100", 64, Dtype::kBf16)});
+  Json file = shipped_costs("hopper-fna", "h100", 64);
   file["kernels"][0]["forward"].erase("ctas_per_sm");
   file["kernels"][0]["ctas_per_sm"] = 2;
   add_kernel_times(context.catalog, file.dump(), "test");
@@ -381,12 +360,11 @@ TEST_CASE("what nobody has measured is not predicted, and the missing measuremen
 
 TEST_CASE("costs of a user come before those that ship") {
   study::Context context = study::default_context();
-  KernelCosts mine = *context.catalog.costs_of("hopper-fna", "h200", 128, Dtype::kBf16);
-  for (PassCosts& pass : mine.passes) {
-    pass.unmasked_tile_us *= 2;
-    for (double& time : pass.masked_tile_us) time *= 2;
-  }
-  add_kernel_times(context.catalog, kernel_times_file({mine}).dump(), "test");
+  Json file = shipped_costs("hopper-fna", "h200", 128);
+  Json& mine = file["kernels"][0]["forward"];
+  mine["unmasked_tile_us"] = 2 * mine["unmasked_tile_us"].get<double>();
+  for (Json& time : mine["masked_tile_us"]) time = 2 * time.get<double>();
+  add_kernel_times(context.catalog, file.dump(), "test");
   const auto answer = std::get<PassTime>(study::time(flux(1), context));
   CHECK(answer.kernel_ms > 1.8 * predicted(flux(1)).kernel_ms);
 }

@@ -16,8 +16,7 @@ inline constexpr const char* kKernelFileSchema = "natten-sim.attention-kernels/1
 /// @throws MalformedData
 [[nodiscard]] std::vector<AttentionKernel> parse_kernel_file(std::string_view json, const std::string& where);
 
-/// As parse_kernel_file() reads them.
-[[nodiscard]] Json to_json(const KernelRate& rate);
+/// As parse_kernel_file() reads it.
 [[nodiscard]] Json to_json(const AttentionKernel& kernel);
 /// A kernel file, a member a line.
 [[nodiscard]] std::string kernel_file_text(const std::vector<AttentionKernel>& kernels);

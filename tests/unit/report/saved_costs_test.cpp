@@ -1,11 +1,16 @@
-// What `calibrate --save` writes, `--costs` reads: whatever was measured, and however badly it fits.
+// What `calibrate --save` writes, `--costs` reads: whatever was measured, and however badly it fits. The shipped file
+// is what it writes of the shipped runs.
+#include <algorithm>
 #include <cmath>
 #include <random>
 
+#include <natten_sim/io/files.hpp>
 #include <natten_sim/io/kernel_times.hpp>
+#include <natten_sim/report/kernel_times_report.hpp>
 #include <natten_sim/study/calibrate.hpp>
 
 #include "catch.hpp"
+#include "places.hpp"
 
 namespace saved_costs_test {
 
@@ -22,11 +27,11 @@ KernelRun dense_run(const char* kernel, std::int64_t tokens, double ms) {
 
 /// The entries, written, read and written again.
 void check_round_trip(const std::vector<KernelCosts>& entries) {
-  const std::string written = kernel_times_file(entries).dump();
+  const std::string written = report::kernel_times_file(entries).dump();
   INFO(written);
   Catalog read;
   add_kernel_times(read, written, "costs.json");
-  CHECK(kernel_times_file(read.kernel_costs).dump() == written);
+  CHECK(report::kernel_times_file(read.kernel_costs).dump() == written);
 }
 
 TEST_CASE("costs whose interval is above their times are read as they were saved") {
@@ -65,6 +70,47 @@ TEST_CASE("random runs: what calibrate saves is read, and means the same") {
       question.runs.push_back(run);
     }
     check_round_trip(study::calibrate(question, context).entries);
+  }
+}
+
+/// The runs of one device are fitted together.
+std::vector<KernelRun> shipped_runs_on(const std::string& device) {
+  std::vector<KernelRun> runs;
+  for (const char* file : {"natten-h200.csv", "natten-h100.csv", "natten-published.csv"}) {
+    const std::string path = std::string(test::kSourceDir) + "/data/kernel-runs/" + file;
+    for (const KernelRun& run : parse_kernel_runs(read_text("runs", path), file, {})) {
+      if (run.device == device) runs.push_back(run);
+    }
+  }
+  return runs;
+}
+
+/// What a fit says, and the error of launches that were predicted before they were measured, where that is larger.
+CostEvidence with_judged(CostEvidence evidence, const CostEvidence& shipped) {
+  evidence.judged = shipped.judged;
+  if (shipped.judged) evidence.interval = std::max(evidence.interval, shipped.judged->error);
+  return evidence;
+}
+
+TEST_CASE("shipped costs are those that the shipped runs give") {
+  const study::Context context = study::default_context();
+  for (const char* device : {"h200", "h100", "b200"}) {
+    for (KernelCosts fitted : study::calibrate({.runs = shipped_runs_on(device)}, context).entries) {
+      const KernelCosts* found =
+          context.catalog.costs_of(fitted.kernel, fitted.device, fitted.head_dim, fitted.dtypes[0]);
+      REQUIRE(found != nullptr);
+      KernelCosts only = *found;  // without passes that other runs tell
+      std::erase_if(only.passes, [&](const PassCosts& pass) { return fitted.costs_of(pass.pass) == nullptr; });
+      const KernelCosts* shipped = &only;
+      for (PassCosts& pass : fitted.passes) {
+        const CostEvidence& of_shipped = shipped->costs_of(pass.pass)->evidence;
+        pass.evidence.source = of_shipped.source;
+        pass.evidence = with_judged(pass.evidence, of_shipped);
+      }
+      for (std::size_t i = 0; i < fitted.permutation.size(); ++i)
+        fitted.permutation[i].source = shipped->permutation.at(i).source;
+      CHECK(report::kernel_times_file({fitted}).dump() == report::kernel_times_file({*shipped}).dump());
+    }
   }
 }
 
