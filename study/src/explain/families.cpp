@@ -95,10 +95,4 @@ std::optional<Dtype> dtype_in(std::string_view text) {
   return std::nullopt;
 }
 
-std::vector<KernelFamily> kernel_families() {
-  std::vector<KernelFamily> all;
-  for (const Family& family : families()) all.push_back({family.name, family.title});
-  return all;
-}
-
 }  // namespace natten_sim::study

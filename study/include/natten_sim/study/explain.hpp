@@ -135,12 +135,6 @@ inline constexpr double kExplainedVisits = 4e6;
 /// InvalidParameter for one whose launches no names tell.
 [[nodiscard]] std::vector<AttentionKernel> profiled_kernels_of(const std::string& parameter, const std::string& text);
 
-/// The families that are recognised, for help and docs: name, title.
-struct KernelFamily {
-  std::string name, title;
-};
-[[nodiscard]] std::vector<KernelFamily> kernel_families();
-
 template <typename Members>
 void describe(Members& members, const ExplainedProblem&) {
   using P = ExplainedProblem;
