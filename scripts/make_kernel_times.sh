@@ -7,6 +7,20 @@ folder=$(cd "$(dirname "$0")/.." && pwd)/data
 priors=$folder/kernel-times.json
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+# The launches of recordings of kernel natten, as runs.
+runs_of() {
+  python3 - "$@" <<'PY'
+import json, sys
+columns = ["pass", "input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile", "heads", "head_dim", "dtype"]
+print(",".join(["kernel", "device", *columns, "ms", "min_ms", "max_ms", "rest_ms"]))
+for path in sys.argv[1:]:
+    recording = json.load(open(path))
+    for row in recording["rows"]:
+        point, time = row["point"], row["time_ms"]
+        print(",".join([point["runs"], recording["device"]["profile"], *(str(point.get(each, "")) for each in columns),
+                        *(str(time[each]) for each in ("median", "smallest", "largest")), str(time.get("rest_ms", ""))]))
+PY
+}
 # The runs of one device are fitted together: how power slows one kernel is expected of the others.
 runs_on() {
   python3 - "$@" <<'PY'
@@ -40,7 +54,9 @@ fit_dense() { # NAME SOURCE
   "$program" calibrate "$dense/$1.csv" --costs "$priors" --quiet --save "$work/z-dense-$1.json" --source "$2 (data/dense-runs/$1.csv)" > /dev/null
 }
 fit_dense h100 "measured on H100s in turns with others"
-fit_dense h200 "measured on an H200 in turns with others"
+runs_of "$folder/recordings/nvidia-h200-head-dims-costs.json" "$folder/recordings/nvidia-h200-fa2-splits.json" > "$work/libraries.csv"
+fit_runs z-dense-h200 h200 "measured on an H200 (data/dense-runs/h200.csv, data/recordings/nvidia-h200-head-dims-costs.json, -fa2-splits)" \
+  "$dense/h200.csv" "$work/libraries.csv"
 fit_dense ours-h200 "measured on H200s in turns with others, and by natten_sim.check"
 fit_dense published "published times"
 for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
@@ -75,17 +91,7 @@ done
 for costs in "$folder"/recordings/*-cutlass-costs.json; do
   name=$(basename "$costs")
   stem=${costs%costs.json}
-  python3 - "$costs" "${stem}shapes.json" "${stem}draw.json" "${stem}draw-again.json" "${stem}fmha-costs.json" > "$work/cutlass.csv" <<'PY'
-import json, sys
-columns = ["pass", "input", "window", "stride", "dilation", "causal", "q_tile", "kv_tile", "heads", "head_dim", "dtype"]
-print(",".join(["kernel", "device", *columns, "ms", "min_ms", "max_ms", "rest_ms"]))
-for path in sys.argv[1:]:
-    recording = json.load(open(path))
-    for row in recording["rows"]:
-        point, time = row["point"], row["time_ms"]
-        print(",".join([point["runs"], recording["device"]["profile"], *(str(point[each]) for each in columns),
-                        *(str(time[each]) for each in ("median", "smallest", "largest")), str(time.get("rest_ms", ""))]))
-PY
+  runs_of "$costs" "${stem}shapes.json" "${stem}draw.json" "${stem}draw-again.json" "${stem}fmha-costs.json" > "$work/cutlass.csv"
   "$program" calibrate "$work/cutlass.csv" --costs "$priors" --quiet --save "$work/$name" \
     --source "measured (data/recordings/$name, -shapes, -draw, -draw-again, -fmha-costs)" > /dev/null
 done

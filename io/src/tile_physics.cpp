@@ -27,10 +27,11 @@ PhysicalTiles read_tiles(const Json& entry, const std::string& where) {
 
 PhysicalPass read_pass(const StrictObject& kernel, Walk walk) {
   const StrictObject fields = kernel.object(walk == Walk::kForward ? "forward" : "backward",
-                                            {"products", "exponentials", "dtypes", "warps_per_sm", "tiles"});
+                                            {"products", "exponentials", "uneven", "dtypes", "warps_per_sm", "tiles"});
   PhysicalPass pass{.pass = walk,
                     .products = positive(fields, "products"),
                     .exponentials = positive(fields, "exponentials"),
+                    .uneven = fields.has("uneven") ? positive(fields, "uneven") : 1,
                     .warps_per_sm = fields.integer_or("warps_per_sm", 0, {0, 64})};
   for (const std::string& name : fields.texts("dtypes")) pass.dtypes.push_back(parse_name<Dtype>(name));
   for (const Json& entry : fields.array("tiles")) pass.tiles.push_back(read_tiles(entry, kernel.where()));

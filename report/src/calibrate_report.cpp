@@ -119,7 +119,8 @@ Json planned_row(const study::SuggestedRun& planned) {
 
 }  // namespace
 
-std::string profiler_command(const KernelRun& run, const study::Context& context) {
+std::optional<std::string> profiler_command(const KernelRun& run, const study::Context& context) {
+  if (!profiler_runs(run.kernel)) return std::nullopt;
   NattenCall call{.input = run.input, .window = run.window, .stride = run.stride, .dilation = run.dilation};
   call.causal = run.causal;
   call.batch = run.batch;
@@ -137,20 +138,25 @@ std::string profiler_command(const KernelRun& run, const study::Context& context
     }
     (run.pass == Walk::kForward ? call.tiles : call.backward_tiles) = TilePair{run.q_tile, run.kv_tile};
   }
-  try {
-    return natten_profiler_command(rules, call);
-  } catch (const InvalidParameter&) {  // a call that only the kernel itself accepts: dense, or another GPU
-    call.backend = std::nullopt;
-    call.tiles = call.backward_tiles = std::nullopt;
-    return natten_profiler_command(rules, call);
-  }
+  const auto command = [&]() -> std::optional<std::string> {
+    try {
+      return natten_profiler_command(rules, call);
+    } catch (const InvalidParameter&) {
+      return std::nullopt;
+    }
+  };
+  if (auto found = command()) return found;
+  // A call that only the kernel itself accepts: dense, or another GPU.
+  call.backend = std::nullopt;
+  call.tiles = call.backward_tiles = std::nullopt;
+  return command();
 }
 
 namespace {
 
 /// What runs it, or, where NATTEN's profiler has no such kernel, what it is.
 std::string named_run(const KernelRun& run, const study::Context& context) {
-  return profiler_runs(run.kernel) ? profiler_command(run, context) : key_of_run(run);
+  return profiler_command(run, context).value_or(key_of_run(run));
 }
 
 }  // namespace
@@ -202,7 +208,7 @@ void describe(Members& m, Of<SuggestionTold>) {
       "command",
       [](const SuggestionTold& told) {
         const KernelRun& run = told.suggested->run;
-        return profiler_runs(run.kernel) ? std::optional(profiler_command(run, *told.context)) : std::nullopt;
+        return profiler_command(run, *told.context);
       },
       "What times it; null: NATTEN's profiler has no such kernel");
 }

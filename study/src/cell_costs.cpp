@@ -194,7 +194,8 @@ KernelCosts derived_costs(const CostCell& cell, const Device& device, const Cata
   costs.evidence.transfer = to_string(kind);
   const TransferError* error = physics.error_of(kind);
   constexpr double kUnknown = 2;
-  costs.evidence.interval = error == nullptr ? kUnknown : error->interval;
+  const double own = kind == TransferKind::kSameProgram ? costs.evidence.interval : 0;  // of others a small part
+  costs.evidence.interval = error == nullptr ? kUnknown : std::hypot(error->interval, own);
   costs.evidence.points = error == nullptr ? 0 : error->points;
   return {.kernel = cell.kernel,
           .device = cell.device,
@@ -283,7 +284,7 @@ std::vector<CoverageCell> coverage(const Catalog& catalog) {
   std::vector<CoverageCell> rows;
   for (const Device& device : catalog.devices) {
     for (const std::string& kernel : kernels) {
-      for (const std::int64_t head_dim : {32, 64, 128}) {
+      for (const std::int64_t head_dim : {32, 64, 96, 128, 256}) {
         for (const Dtype dtype : {Dtype::kBf16, Dtype::kE4m3}) {
           for (const Walk pass : {Walk::kForward, Walk::kBackward}) {
             CoverageCell row{.cell = {kernel, device.name, head_dim, dtype, pass, {}, {}}};

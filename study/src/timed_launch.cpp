@@ -1,6 +1,7 @@
 #include "timed_launch.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <memory>
 #include <numeric>
@@ -141,31 +142,50 @@ std::int64_t splits_of(std::int64_t q_tiles, std::int64_t slots, std::int64_t ke
   return 1;
 }
 
+/// Head dims that FlashAttention-2 is compiled for, in PyTorch; others are padded.
+std::int64_t padded_head_dim(std::int64_t head_dim) {
+  constexpr std::array kCompiled{32, 64, 96, 128, 192, 256};
+  const auto found = std::lower_bound(kCompiled.begin(), kCompiled.end(), head_dim);
+  return found == kCompiled.end() ? head_dim : *found;
+}
+
+/// Of the kernel that adds up what the CTAs of `splits` found, 4, 8 or 16 rows a CTA by the head dim: rounds of nine CTAs
+/// an SM, and fp32 results that are read back (nine launches on an H200).
+double adding_us(std::int64_t rows, std::int64_t splits, std::int64_t head_dim, std::int64_t sms) {
+  constexpr double kRoundUs = 4.8, kBytesPerUs = 15e6;
+  constexpr std::int64_t kCtasOfSm = 9;
+  const std::int64_t rows_of_cta = head_dim % 128 == 0 ? 4 : head_dim % 64 == 0 ? 8 : 16;
+  const std::int64_t rounds = ceil_divide(ceil_divide(rows, rows_of_cta), kCtasOfSm * sms);
+  return kRoundUs * static_cast<double>(rounds) + static_cast<double>(rows * splits * head_dim * 4) / kBytesPerUs;
+}
+
 /// Its launch with several CTAs a Q tile, and the kernel that adds up what they found; none: it has one.
-/// `pace`: what a pair of tokens takes there over what it takes in the usual kernel.
+/// `split_pace` of the priors: what a pair of tokens takes there over what it takes in the usual kernel.
 std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassCosts& costs, LaunchWork work,
-                                       std::int64_t sms, double pace) {
+                                       std::int64_t sms, const std::vector<CostPrior>& priors) {
   constexpr std::int64_t kRows = 64, kSlotsOfSm = 2;
   const std::int64_t tokens = product(input_of(question.mask), "tokens");
-  const std::int64_t keys = question.sizes.head_dim <= 64 ? 256 : question.sizes.head_dim <= 128 ? 128 : 64;
+  const std::int64_t head_dim = padded_head_dim(question.sizes.head_dim);
+  const std::int64_t keys = head_dim <= 64 ? 256 : head_dim <= 128 ? 128 : 64;
   const std::int64_t q_tiles = ceil_divide(tokens, kRows), key_blocks = ceil_divide(tokens, keys);
   const std::int64_t repeats = question.sizes.batch * question.sizes.heads;
   if (q_tiles > kMostSimulated / repeats) return std::nullopt;
   const std::int64_t splits = splits_of(q_tiles * repeats, kSlotsOfSm * sms, key_blocks);
   if (splits == 1) return std::nullopt;
   const std::int64_t of_split = ceil_divide(key_blocks, splits);
-  const double block_us = pace * costs.unmasked_tile_us * static_cast<double>(kRows * keys) /
-                          static_cast<double>(costs.q_tile_tokens * costs.kv_tile_tokens);
+  const double block_us = prior_value(priors, "split_pace", 1) * costs.unmasked_tile_us * static_cast<double>(kSlotsOfSm * kRows * keys) /
+                          static_cast<double>(costs.ctas_per_sm * costs.q_tile_tokens * costs.kv_tile_tokens);
   std::vector<double> times;
   for (std::int64_t split = 0; split < splits; ++split) {
     for (std::int64_t tile = 0; tile < q_tiles; ++tile) {
       const std::int64_t end = is_causal_sequence(question) ? ceil_divide(std::min(tokens, (tile + 1) * kRows), keys) : key_blocks;
       const std::int64_t blocks = std::clamp<std::int64_t>(end - split * of_split, 0, of_split);
-      times.push_back(costs.cta_us / 2 + static_cast<double>(blocks) * block_us);
+      times.push_back(costs.cta_us + static_cast<double>(blocks) * block_us);
     }
   }
-  const double lone_share = costs.lone_share > 0 ? costs.lone_share : 1.0 / kSlotsOfSm;  // not known: its usual one
-  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, lone_share}) + costs.launch_us;
+  const double lone_share = prior_value(priors, "lone_share", 1.0 / kSlotsOfSm);
+  const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, lone_share}) +
+                             adding_us(tokens * repeats, splits, head_dim, sms);
   work.ctas = static_cast<double>(splits * q_tiles * repeats);
   const double masked_us = costs.masked_tile_us[0];
   const double busy_us = work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +
@@ -305,7 +325,7 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
                       checked_multiply(visits.launched_tiles, repeats, "ctas") <= kMostSimulated;
   if (kernel.name == "fa2" && question.pass == Walk::kForward && question.additional_keys == 0) {
     const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
-    if (const auto split = split_launch(question, costs, work, sms, prior_value(priors, "split_pace", 1))) return *split;
+    if (const auto split = split_launch(question, costs, work, sms, priors)) return *split;
   }
   if (even && kernel.sequences) {
     work.waves = waves_of_divided(work.ctas, work.workers, work.tiles() / std::max(work.ctas, 1.0),

@@ -113,16 +113,27 @@ std::string family_of(const std::string& kernel) {
 
 std::string name_of(const std::string& kernel) { return kernel.substr(0, kernel.find(' ')); }
 
+/// Of products of one head dim, by tiles for that head dim.
+bool one_head_dim(const TileCell& a, const TileCell& b) {
+  return a.head_dim == b.head_dim || (a.computed_head_dim == b.computed_head_dim && a.largest_head_dim == b.largest_head_dim);
+}
+
+bool one_tile_size(const TileCell& a, const TileCell& b) {
+  return a.q_tile_tokens == b.q_tile_tokens && a.kv_tile_tokens == b.kv_tile_tokens;
+}
+
 /// How near `source` is to `cell`; none: of another kernel or pass.
 std::optional<TransferKind> nearness(const TileCell& cell, const TileCell& source) {
   if (cell.pass != source.pass || family_of(cell.kernel) != family_of(source.kernel)) return std::nullopt;
   if (cell.architecture != source.architecture) {
-    return name_of(cell.kernel) == name_of(source.kernel) ? std::optional(TransferKind::kOtherArchitecture)
-                                                           : std::nullopt;
+    if (name_of(cell.kernel) != name_of(source.kernel)) return std::nullopt;
+    return one_head_dim(cell, source) ? TransferKind::kOtherArchitecture : TransferKind::kOtherArchitectureAndHeadDim;
   }
   if (name_of(cell.kernel) != name_of(source.kernel)) return TransferKind::kSiblingKernel;
-  if (cell.head_dim != source.head_dim) return TransferKind::kOtherHeadDim;
-  return cell.device == source.device ? TransferKind::kOtherTiles : TransferKind::kOtherDevice;
+  const bool here = cell.device == source.device;
+  if (cell.head_dim == source.head_dim) return here ? TransferKind::kOtherTiles : TransferKind::kOtherDevice;
+  if (!one_head_dim(cell, source) || !one_tile_size(cell, source)) return TransferKind::kOtherHeadDim;
+  return here ? TransferKind::kSameProgram : TransferKind::kOtherDevice;
 }
 
 /// Smaller is nearer, among sources of one kind.
@@ -183,11 +194,14 @@ TileCell tile_cell(const KernelPhysics& kernel, const PhysicalPass& pass, const 
                 .issue = kernel.issue,
                 .pass = pass.pass,
                 .head_dim = head_dim,
+                .computed_head_dim = computed,
+                .largest_head_dim = tiles.head_dim,
                 .q_tile_tokens = tiles.q_tile_tokens,
                 .kv_tile_tokens = tiles.kv_tile_tokens};
-  cell.tensor_us = 1e6 * pass.products * 2 * pairs * static_cast<double>(computed) / flops_a_clock / clock;
+  const double uneven = head_dim < computed ? pass.uneven : 1;
+  cell.tensor_us = uneven * 1e6 * pass.products * 2 * pairs * static_cast<double>(computed) / flops_a_clock / clock;
   const double exponentials = device.architecture == "sm103" ? kExponentialsAClockSm103 : kExponentialsAClock;
-  cell.element_us = 1e6 * pass.exponentials * pairs / exponentials / clock;
+  cell.element_us = uneven * 1e6 * pass.exponentials * pairs / exponentials / clock;
   return cell;
 }
 

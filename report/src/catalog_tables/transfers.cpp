@@ -82,7 +82,7 @@ std::string transfers_text(const Catalog& catalog) {
                                             100 * error.inside);
   return text +
          "Measured cells, each predicted as if it and all that is nearer had not been measured. Intervals of kinds\n"
-         "with fewer than 20 cells are half again the worst error; the last column counts cells within the\n"
+         "with fewer than nine cells are half again the worst error; the last column counts cells within the\n"
          "interval that the others give.\n";
 }
 

@@ -97,6 +97,33 @@ TEST_CASE("a cell takes its time from the nearest measured ones") {
   TileCell elsewhere = cells[0];
   elsewhere.architecture = "sm100";
   CHECK(transfer(wanted, {elsewhere, cells[3]}).kind == TransferKind::kOtherArchitecture);
+  TileCell farther = cells[1];
+  farther.architecture = "sm100";
+  CHECK(transfer(wanted, {farther, cells[3]}).kind == TransferKind::kOtherArchitectureAndHeadDim);
+  CHECK(transfer(wanted, {farther, elsewhere}).sources == std::vector<std::size_t>{1});
+}
+
+TEST_CASE("a head dim that is padded runs the program of the one that it is padded to, slower by a factor") {
+  PhysicalPass pass = forward();
+  pass.uneven = 1.25;
+  const auto padded = [&](const Device& device, std::int64_t head_dim, std::int64_t largest, double us = 0) {
+    const PhysicalTiles tiles{.head_dim = largest, .computed_head_dim = 96, .q_tile_tokens = 128, .kv_tile_tokens = 64};
+    TileCell cell = tile_cell(kernel_of("a"), pass, tiles, device, head_dim, Dtype::kBf16);
+    cell.us = us;
+    return cell;
+  };
+  const Device here = hopper("here"), there = hopper("there");
+  const TileCell wanted = padded(here, 80, 96);
+  const std::vector<TileCell> cells = {padded(here, 96, 96, 2), padded(there, 96, 96, 3), padded(here, 88, 88, 4)};
+  const Transfer program = transfer_of(wanted, cells, {}, priors());
+  CHECK(program.kind == TransferKind::kSameProgram);
+  CHECK(program.sources == std::vector<std::size_t>{0});
+  CHECK(program.us == Approx(1.25 * 2));
+  CHECK(transfer_of(padded(here, 96, 96), {padded(here, 72, 96, 2)}, {}, priors()).us == Approx(2 / 1.25));
+  const Transfer elsewhere = transfer_of(wanted, {cells[1], cells[2]}, {}, priors());
+  CHECK(elsewhere.kind == TransferKind::kOtherDevice);
+  CHECK(elsewhere.us == Approx(1.25 * 3));
+  CHECK(transfer_of(wanted, {cells[2]}, {}, priors()).kind == TransferKind::kOtherHeadDim);  // of other tiles
 }
 
 TEST_CASE("an interval is the 90% conformal quantile, and half again the worst of few points") {

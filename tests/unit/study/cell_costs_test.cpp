@@ -54,12 +54,14 @@ TEST_CASE("every cell that exists in hardware has a time") {
     if (!row.evidence) CHECK_FALSE(row.missing.reason.empty());
     if (row.evidence && row.cell.dtype == Dtype::kBf16) ++cells[row.cell.device];
   }
-  // cutlass-fna, cutlass-fmha, FlexAttention, FlashAttention-2, cuDNN at three head dims in two passes.
+  // cutlass-fna, cutlass-fmha, FlexAttention, FlashAttention-2 at five head dims, cuDNN at four, in two passes.
   for (const char* device : {"a100", "a6000", "a10", "l4", "l40s", "rtx3090", "rtx4090", "rtx5090", "rtx-pro-6000", "gb10"})
-    CHECK(cells[device] == 30);
-  // And hopper-fna, hopper-fmha, FlashAttention-3 and -4, and forward at 64 and 128 this project's.
-  for (const char* device : {"h100", "h200", "h20", "h800", "gh200"}) CHECK(cells[device] == 30 + 24 + 2);
-  for (const char* device : {"b200", "gb200", "b300"}) CHECK(cells[device] == 30 + 18);
+    CHECK(cells[device] == 48);
+  // And cuDNN at 256, hopper-fna and -fmha forward at four and backward at three, FlashAttention-3 at five, -4 at four, and
+  // forward at 64 and 128 this project's.
+  for (const char* device : {"h100", "h200", "h20", "h800", "gh200"}) CHECK(cells[device] == 48 + 2 + 14 + 10 + 8 + 2);
+  // And blackwell-fna, -fmha and FlashAttention-4 at four.
+  for (const char* device : {"b200", "gb200", "b300"}) CHECK(cells[device] == 48 + 24);
 }
 
 TEST_CASE("what was measured stays as it was measured") {
@@ -82,6 +84,7 @@ TEST_CASE("a kernel that a device cannot run is refused with what it can") {
   CHECK(reason_of(cell("cutlass-fna", "a100", 128, Walk::kForward, Dtype::kE4m3)).find("fp16, bf16") !=
         std::string::npos);
   CHECK(reason_of(cell("hopper-fna", "h100", 256, Walk::kBackward)).find("32, 64, 128") != std::string::npos);
+  CHECK(reason_of(cell("cudnn", "a100", 256)).find("multiples of 8 up to 128") != std::string::npos);
   CHECK(reason_of(cell("gna", "h100", 128, Walk::kBackward)).find("no backward pass") != std::string::npos);
 }
 
@@ -92,6 +95,10 @@ TEST_CASE("evidence is named, and each kind of transfer says from where") {
   CHECK(device.transfer == "other-device");
   CHECK(device.source.find("hopper-fna small on h100 at head dim 64") != std::string::npos);
   CHECK(evidence_of(cell("hopper-fna", "h200", 256)).transfer == "other-head-dim");
+  // Head dim 80 runs the program of 96, which was measured there; another device runs it too.
+  CHECK(evidence_of(cell("fa2", "h200", 80)).transfer == "same-program");
+  CHECK(evidence_of(cell("fa2", "h100", 80)).transfer == "other-device");
+  CHECK(evidence_of(cell("cudnn", "h200", 256, Walk::kBackward)).origin == CostOrigin::kMeasured);
   CHECK(evidence_of(cell("blackwell-fmha", "b200", 64)).transfer == "sibling-kernel");
   CHECK(evidence_of(cell("fa2", "rtx4090", 64)).transfer == "other-architecture");
   CHECK(evidence_of(cell("cutlass-fna", "a100", 64)).transfer == "other-architecture");

@@ -31,6 +31,11 @@ const study::Context& context() {
   return made;
 }
 
+/// Costs of this kernel on this device: measured, or of the program that was measured at another head dim.
+bool judged(const CostEvidence& evidence) {
+  return evidence.origin == CostOrigin::kMeasured || evidence.transfer == to_string(TransferKind::kSameProgram);
+}
+
 const std::vector<KernelRun>& builtin_runs() {
   static const std::vector<KernelRun> made = builtin_kernel_runs();
   return made;
@@ -82,9 +87,10 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   study::CostCell cell{asked.kernel, device.name, asked.head_dim, asked.dtype, asked.pass, {}, {}};
   if (asked.kernel.starts_with("cutlass-"))  // a kernel for each size of tiles
     cell.q_tile_tokens = tokens(asked.q_tile), cell.kv_tile_tokens = tokens(asked.kv_tile);
-  const KernelCosts* costs = study::measured_entry(cell, context().catalog);
+  const auto found = study::costs_of_cell(cell, context().catalog);
+  const auto* costs = std::get_if<KernelCosts>(&found);
   const PassCosts* pass = costs == nullptr ? nullptr : costs->costs_of(asked.pass);
-  if (pass == nullptr) return {};
+  if (pass == nullptr || !judged(pass->evidence)) return {};
   KernelRun named = asked;  // a dense kernel's tiles are its own, whatever the point says
   if (run.input.rank() == 1 && run.window == run.input) {
     named.q_tile = {pass->q_tile_tokens};
@@ -106,9 +112,12 @@ std::vector<Prediction> TimedRunCase::predict(const Device& device, Fidelity) co
   if (!is_fitted) return predictions;
   study::CalibrateQuestion others;
   others.suggestions = 0;
-  for (const KernelRun& other : builtin_runs()) {
+  const std::vector<KernelRun>& runs = builtin_runs();
+  const auto is_this = [&](const KernelRun& other) { return other.kernel == asked.kernel && key_of_run(other) == key; };
+  if (std::none_of(runs.begin(), runs.end(), is_this)) return predictions;  // fitted to a recording
+  for (const KernelRun& other : runs) {
     if (other.device == asked.device && other.pass == asked.pass && other.head_dim == asked.head_dim &&
-        (other.kernel != asked.kernel || key_of_run(other) != key))
+        !is_this(other))
       others.runs.push_back(other);
   }
   const bool of_kernel = std::any_of(others.runs.begin(), others.runs.end(),

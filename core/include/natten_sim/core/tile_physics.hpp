@@ -39,6 +39,7 @@ struct PhysicalPass {
   Walk pass = Walk::kForward;
   double products = 2;      ///< matrix products of a pair of tiles
   double exponentials = 1;  ///< of each pair of tokens
+  double uneven = 1;  ///< time of a pair of a head dim that is padded, over that of one that is not
   std::int64_t warps_per_sm = 0;  ///< at once, one for 32 x 32 of a pair: decides the CTAs of tiles; 0: these state them
   std::vector<PhysicalTiles> tiles;  ///< by ascending head dim
   std::vector<Dtype> dtypes;
@@ -74,16 +75,28 @@ struct KernelPhysics {
 
 /// From where times of a cell come that nobody measured there: the closest cells that somebody did measure.
 /// Nearer ones come first.
-enum class TransferKind { kOtherTiles, kOtherDevice, kOtherHeadDim, kSiblingKernel, kOtherArchitecture, kPhysical };
+enum class TransferKind {
+  kSameProgram,  ///< on the device, at another head dim that is padded to the same one
+  kOtherTiles,
+  kOtherDevice,
+  kOtherHeadDim,
+  kSiblingKernel,
+  kOtherArchitecture,
+  kOtherArchitectureAndHeadDim,
+  kPhysical
+};
 
 template <>
 struct NamesOf<TransferKind> {
   static constexpr const char* kConcept = "transfer";
-  static constexpr Name<TransferKind> kTable[] = {{TransferKind::kOtherTiles, "other-tiles"},
+  static constexpr Name<TransferKind> kTable[] = {{TransferKind::kSameProgram, "same-program"},
+                                                  {TransferKind::kOtherTiles, "other-tiles"},
                                                   {TransferKind::kOtherDevice, "other-device"},
                                                   {TransferKind::kOtherHeadDim, "other-head-dim"},
                                                   {TransferKind::kSiblingKernel, "sibling-kernel"},
                                                   {TransferKind::kOtherArchitecture, "other-architecture"},
+                                                  {TransferKind::kOtherArchitectureAndHeadDim,
+                                                   "other-architecture-and-head-dim"},
                                                   {TransferKind::kPhysical, "physical"}};
 };
 

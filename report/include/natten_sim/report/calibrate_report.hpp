@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <natten_sim/report/json.hpp>
@@ -19,7 +20,7 @@ namespace natten_sim::report {
 ///     hopper-fna on h200, forward, head dim 128: 8 runs, off by 3.2% on average when left out
 [[nodiscard]] std::string calibrate_text(const study::CalibrateAnswer& answer, const study::Context& context);
 
-/// The shell command that times a run.
-[[nodiscard]] std::string profiler_command(const KernelRun& run, const study::Context& context);
+/// The shell command that times a run; none: NATTEN's profiler does not run it.
+[[nodiscard]] std::optional<std::string> profiler_command(const KernelRun& run, const study::Context& context);
 
 }  // namespace natten_sim::report

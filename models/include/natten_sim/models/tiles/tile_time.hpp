@@ -25,6 +25,8 @@ struct TileCell {
   TensorIssue issue = TensorIssue::kMmaSync;
   Walk pass = Walk::kForward;
   std::int64_t head_dim = 0;
+  /// What it is padded to, and the largest head dim of its tiles: where both are alike, one program runs.
+  std::int64_t computed_head_dim = 0, largest_head_dim = 0;
   std::int64_t q_tile_tokens = 0, kv_tile_tokens = 0;
   double tensor_us = 0, element_us = 0;  ///< of a pair at full rates
   double us = 0;                         ///< measured; 0: not
@@ -60,8 +62,9 @@ struct Transfer {
   double us = 0;                     ///< the physical time, times the mean ratio of the sources' to theirs
 };
 
-/// Nearest first: the same kernel and pass with other tiles, on another device of the architecture, at another
-/// head dim (the nearest; of the device if it has it), the sibling's, on another architecture.
+/// Nearest first: the same program at another head dim that it pads, the same kernel and pass with other tiles, on
+/// another device of the architecture (there too any head dim of the program), at another head dim (the nearest; of
+/// the device if it has it), the sibling's, on another architecture (at the same head dim, or program, first).
 [[nodiscard]] Transfer transfer_of(const TileCell& cell, const std::vector<TileCell>& cells, const TileFit& fit,
                                    const std::vector<CostPrior>& priors);
 
@@ -82,7 +85,7 @@ struct LeftOutCell {
 [[nodiscard]] std::vector<TransferError> transfer_errors(const std::vector<LeftOutCell>& rows,
                                                          const std::vector<TileCell>& cells);
 
-/// That an interval of 90% can rest on.
-inline constexpr std::int64_t kFewestPoints = 20;
+/// Of which there is a 90% conformal quantile.
+inline constexpr std::int64_t kFewestPoints = 9;
 
 }  // namespace natten_sim
