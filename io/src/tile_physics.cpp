@@ -16,22 +16,23 @@ double positive(const StrictObject& fields, const char* key) {
 
 PhysicalTiles read_tiles(const Json& entry, const std::string& where) {
   const StrictObject fields(
-      entry, where, {"head_dim", "computed_head_dim", "q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "variant"});
+      entry, where,
+      {"head_dim", "computed_head_dim", "q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "uneven", "variant"});
   return {.head_dim = fields.integer("head_dim", kSizes),
           .computed_head_dim = fields.integer_or("computed_head_dim", 0, kSizes),
           .q_tile_tokens = fields.integer("q_tile_tokens", kSizes),
           .kv_tile_tokens = fields.integer("kv_tile_tokens", kSizes),
           .ctas_per_sm = fields.integer_or("ctas_per_sm", 1, kCtas),
+          .uneven = fields.has("uneven") ? positive(fields, "uneven") : 1,
           .variant = fields.text_or("variant", "")};
 }
 
 PhysicalPass read_pass(const StrictObject& kernel, Walk walk) {
   const StrictObject fields = kernel.object(walk == Walk::kForward ? "forward" : "backward",
-                                            {"products", "exponentials", "uneven", "dtypes", "warps_per_sm", "tiles"});
+                                            {"products", "exponentials", "dtypes", "warps_per_sm", "tiles"});
   PhysicalPass pass{.pass = walk,
                     .products = positive(fields, "products"),
                     .exponentials = positive(fields, "exponentials"),
-                    .uneven = fields.has("uneven") ? positive(fields, "uneven") : 1,
                     .warps_per_sm = fields.integer_or("warps_per_sm", 0, {0, 64})};
   for (const std::string& name : fields.texts("dtypes")) pass.dtypes.push_back(parse_name<Dtype>(name));
   for (const Json& entry : fields.array("tiles")) pass.tiles.push_back(read_tiles(entry, kernel.where()));

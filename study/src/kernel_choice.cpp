@@ -20,6 +20,7 @@ PhysicalPass forward_of(const AttentionKernel& kernel) {
                           .q_tile_tokens = kernel.q_tile,
                           .kv_tile_tokens = tile.kv_tile,
                           .ctas_per_sm = kernel.ctas_per_sm,
+                          .uneven = 1,
                           .variant = ""});
   std::sort(pass.tiles.begin(), pass.tiles.end(),
             [](const PhysicalTiles& a, const PhysicalTiles& b) { return a.head_dim < b.head_dim; });
@@ -41,6 +42,7 @@ PhysicalPass backward_of(const AttentionKernel& kernel) {
                           .q_tile_tokens = tokens->q,
                           .kv_tile_tokens = tokens->kv,
                           .ctas_per_sm = 1,
+                          .uneven = 1,
                           .variant = ""});
   }
   std::sort(pass.tiles.begin(), pass.tiles.end(),

@@ -198,7 +198,7 @@ TileCell tile_cell(const KernelPhysics& kernel, const PhysicalPass& pass, const 
                 .largest_head_dim = tiles.head_dim,
                 .q_tile_tokens = tiles.q_tile_tokens,
                 .kv_tile_tokens = tiles.kv_tile_tokens};
-  const double uneven = head_dim < computed ? pass.uneven : 1;
+  const double uneven = head_dim < computed ? tiles.uneven : 1;
   cell.tensor_us = uneven * 1e6 * pass.products * 2 * pairs * static_cast<double>(computed) / flops_a_clock / clock;
   const double exponentials = device.architecture == "sm103" ? kExponentialsAClockSm103 : kExponentialsAClock;
   cell.element_us = uneven * 1e6 * pass.exponentials * pairs / exponentials / clock;

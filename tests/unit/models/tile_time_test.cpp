@@ -104,11 +104,9 @@ TEST_CASE("a cell takes its time from the nearest measured ones") {
 }
 
 TEST_CASE("a head dim that is padded runs the program of the one that it is padded to, slower by a factor") {
-  PhysicalPass pass = forward();
-  pass.uneven = 1.25;
   const auto padded = [&](const Device& device, std::int64_t head_dim, std::int64_t largest, double us = 0) {
-    const PhysicalTiles tiles{.head_dim = largest, .computed_head_dim = 96, .q_tile_tokens = 128, .kv_tile_tokens = 64};
-    TileCell cell = tile_cell(kernel_of("a"), pass, tiles, device, head_dim, Dtype::kBf16);
+    const PhysicalTiles tiles{.head_dim = largest, .computed_head_dim = 96, .q_tile_tokens = 128, .kv_tile_tokens = 64, .uneven = 1.25};
+    TileCell cell = tile_cell(kernel_of("a"), forward(), tiles, device, head_dim, Dtype::kBf16);
     cell.us = us;
     return cell;
   };

@@ -31,6 +31,7 @@ struct PhysicalTiles {
   std::int64_t computed_head_dim = 0;  ///< what smaller ones are padded to; 0: the next multiple of 16
   std::int64_t q_tile_tokens = 0, kv_tile_tokens = 0;
   std::int64_t ctas_per_sm = 1;
+  double uneven = 1;  ///< time of a pair of a head dim that is padded, over that of one that is not
   std::string variant;  ///< not empty: another kernel than at other head dims, with constants of its own
 };
 
@@ -39,7 +40,6 @@ struct PhysicalPass {
   Walk pass = Walk::kForward;
   double products = 2;      ///< matrix products of a pair of tiles
   double exponentials = 1;  ///< of each pair of tokens
-  double uneven = 1;  ///< time of a pair of a head dim that is padded, over that of one that is not
   std::int64_t warps_per_sm = 0;  ///< at once, one for 32 x 32 of a pair: decides the CTAs of tiles; 0: these state them
   std::vector<PhysicalTiles> tiles;  ///< by ascending head dim
   std::vector<Dtype> dtypes;
