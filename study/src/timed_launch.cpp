@@ -151,16 +151,17 @@ std::int64_t padded_head_dim(std::int64_t head_dim) {
 
 /// Of the kernel that adds up what the CTAs of `splits` found, 4, 8 or 16 rows a CTA by the head dim: rounds of nine CTAs
 /// an SM, and fp32 results that are read back (nine launches on an H200).
-double adding_us(std::int64_t rows, std::int64_t splits, std::int64_t head_dim, std::int64_t sms) {
-  constexpr double kRoundUs = 4.8, kBytesPerUs = 15e6;
+double adding_us(double round_us, std::int64_t rows, std::int64_t splits, std::int64_t head_dim, std::int64_t sms) {
+  constexpr double kBytesPerUs = 15e6;
   constexpr std::int64_t kCtasOfSm = 9;
   const std::int64_t rows_of_cta = head_dim % 128 == 0 ? 4 : head_dim % 64 == 0 ? 8 : 16;
   const std::int64_t rounds = ceil_divide(ceil_divide(rows, rows_of_cta), kCtasOfSm * sms);
-  return kRoundUs * static_cast<double>(rounds) + static_cast<double>(rows * splits * head_dim * 4) / kBytesPerUs;
+  return round_us * static_cast<double>(rounds) + static_cast<double>(rows * splits * head_dim * 4) / kBytesPerUs;
 }
 
 /// Its launch with several CTAs a Q tile, and the kernel that adds up what they found; none: it has one.
-/// `split_pace` of the priors: what a pair of tokens takes there over what it takes in the usual kernel.
+/// Of the priors, `split_pace` is what a pair of tokens takes there over what it takes in the usual kernel, `adding_us` a round
+/// of the second kernel; costs that were fitted without it take another launch for it.
 std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassCosts& costs, LaunchWork work,
                                        std::int64_t sms, const std::vector<CostPrior>& priors) {
   constexpr std::int64_t kRows = 64, kSlotsOfSm = 2;
@@ -173,19 +174,21 @@ std::optional<LaunchWork> split_launch(const TimeQuestion& question, const PassC
   const std::int64_t splits = splits_of(q_tiles * repeats, kSlotsOfSm * sms, key_blocks);
   if (splits == 1) return std::nullopt;
   const std::int64_t of_split = ceil_divide(key_blocks, splits);
+  const bool causal = is_causal_sequence(question);
   const double block_us = prior_value(priors, "split_pace", 1) * costs.unmasked_tile_us * static_cast<double>(kSlotsOfSm * kRows * keys) /
                           static_cast<double>(costs.ctas_per_sm * costs.q_tile_tokens * costs.kv_tile_tokens);
   std::vector<double> times;
   for (std::int64_t split = 0; split < splits; ++split) {
     for (std::int64_t tile = 0; tile < q_tiles; ++tile) {
-      const std::int64_t end = is_causal_sequence(question) ? ceil_divide(std::min(tokens, (tile + 1) * kRows), keys) : key_blocks;
+      const std::int64_t end = causal ? ceil_divide(std::min(tokens, (tile + 1) * kRows), keys) : key_blocks;
       const std::int64_t blocks = std::clamp<std::int64_t>(end - split * of_split, 0, of_split);
-      times.push_back(costs.cta_us + static_cast<double>(blocks) * block_us);
+      times.push_back(costs.cta_us / 2 + static_cast<double>(blocks) * block_us);
     }
   }
+  const double round_us = prior_value(priors, "adding_us", 0);
   const double lone_share = prior_value(priors, "lone_share", 1.0 / kSlotsOfSm);
   const double makespan_us = run_shared(times, repeats, {sms, kSlotsOfSm, lone_share}) +
-                             adding_us(tokens * repeats, splits, head_dim, sms);
+                             (round_us > 0 ? adding_us(round_us, tokens * repeats, splits, head_dim, sms) : costs.launch_us);
   work.ctas = static_cast<double>(splits * q_tiles * repeats);
   const double masked_us = costs.masked_tile_us[0];
   const double busy_us = work.unmasked_tiles * costs.unmasked_tile_us + work.bounds_masked_tiles * costs.bounds_masked_tile_us +

@@ -49,6 +49,12 @@ TEST_CASE("the table of a plan is what calibrate reads once it has times, and th
   CHECK(result_of("calibrate " + folder + "/runs.csv")["runs"].size() == 4);
 }
 
+TEST_CASE("a run that NATTEN's profiler refuses is named by what it runs") {
+  const std::string plan = "calibrate --plan --kernel cudnn --device h200 -d 256";
+  for (const Json& each : result_of(plan)["suggestions"]) CHECK((each["pass"] == "backward" || each["command"].is_null()));
+  CHECK(run(plan).out.find("forward b1 h1 d256 bf16") != std::string::npos);
+}
+
 TEST_CASE("a plan needs a kernel and a device, and no runs") {
   check_refused("calibrate --plan --device h100", {"kernel"});
   check_refused("calibrate --plan --kernel cudnn", {"device"});
