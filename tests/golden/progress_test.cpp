@@ -105,8 +105,9 @@ struct Watched {
   int status = 0;
 };
 
-/// Watches a command until it has shown `wanted` estimates, and interrupts it.
-Watched watch(const std::string& line, std::size_t wanted) {
+/// Watches a command until bars of `label` have shown `wanted` estimates, and interrupts it. On a slow machine
+/// work before it has bars of its own, which are left out.
+Watched watch(const std::string& label, const std::string& line, std::size_t wanted) {
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   OnTerminal program(line);
@@ -120,8 +121,9 @@ Watched watch(const std::string& line, std::size_t wanted) {
     unread += program.read_more();
     const std::size_t whole = unread.rfind("\x1b[K");
     if (whole == std::string::npos) continue;
-    const std::vector<Bar> more = bars_in(unread.substr(0, whole + 3), seconds());
-    watched.bars.insert(watched.bars.end(), more.begin(), more.end());
+    for (const Bar& bar : bars_in(unread.substr(0, whole + 3), seconds())) {
+      if (!watched.bars.empty() || bar.label == label) watched.bars.push_back(bar);
+    }
     unread.erase(0, whole + 3);
   }
   watched.status = program.end(SIGINT);
@@ -139,7 +141,7 @@ void check_estimate(const Bar& bar) {
 
 void check_progress(const std::string& label, const std::string& line) {
   INFO("natten-sim " << line);
-  const Watched watched = watch(line, 3);
+  const Watched watched = watch(label, line, 3);
   REQUIRE(watched.bars.size() >= 3);
   CHECK(watched.bars.front().at_s >= 1);
   int last = 0;

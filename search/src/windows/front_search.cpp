@@ -56,6 +56,16 @@ std::vector<WindowGroup> window_groups(const AxisTable& table) {
   return groups;
 }
 
+/// `less` for sorts of millions of elements, which look at the token too. A comparison is a small part of a step,
+/// so that 64 of them make one.
+template <typename Less>
+auto polled(const Less& less) {
+  return [&less, compared = 0U](const auto& a, const auto& b) mutable {
+    if (++compared % 64 == 0) poll();
+    return less(a, b);
+  };
+}
+
 /// One window group an axis: all strides of one window under one tile choice.
 struct WindowTuple {
   std::int64_t attended = 1;
@@ -115,8 +125,8 @@ class FrontBuilder {
     });
     tuples_.reserve(count);
     for_each_tuple([&](const WindowTuple& tuple) { tuples_.push_back(tuple); });
-    std::sort(tuples_.begin(), tuples_.end(),
-              [](const WindowTuple& a, const WindowTuple& b) { return a.attended > b.attended; });
+    const auto more = [](const WindowTuple& a, const WindowTuple& b) { return a.attended > b.attended; };
+    std::sort(tuples_.begin(), tuples_.end(), polled(more));
   }
 
   /// Tuples by falling attended pairs: a point stays iff nothing that attends to more (or as much) dominates
@@ -134,7 +144,8 @@ class FrontBuilder {
         run.progress(0.5 + 0.5 * static_cast<double>(end) / static_cast<double>(tuples_.size()));
       }
     }
-    std::sort(front.begin(), front.end(), CandidateOrder(space_));
+    const CandidateOrder order(space_);
+    std::sort(front.begin(), front.end(), polled(order));
     return front;
   }
 
@@ -202,9 +213,10 @@ class FrontBuilder {
 
   void settle_batch(std::vector<RankedPoint>& front) {
     const CandidateOrder order(space_);
-    std::sort(batch_.begin(), batch_.end(), [&](const RankedPoint& a, const RankedPoint& b) {
+    const auto smaller = [&](const RankedPoint& a, const RankedPoint& b) {
       return a.stride_product != b.stride_product ? a.stride_product < b.stride_product : order(a, b);
-    });
+    };
+    std::sort(batch_.begin(), batch_.end(), polled(smaller));
     for (const RankedPoint& point : batch_) {
       poll();
       if (settled_.dominates(point.stride_product, point.cost)) continue;

@@ -39,7 +39,8 @@ struct Slot {
 };
 
 struct Sm {
-  std::vector<std::int32_t> workers;
+  std::vector<std::int32_t> workers;  // with a slot
+  std::int32_t idle = 0;              // there from the beginning, without any item
   double slowness = 1;  // of its clock
   double port_free = 0;
   std::int32_t at_work = 0;  // slots
@@ -73,13 +74,19 @@ class Simulation {
         cache_(work.blocks(), first_key_bytes(work), work.sector_bytes(),
                {device.capacity_bytes, device.l2_partitions, device.l2_ways}),
         ready_(static_cast<std::size_t>(work.blocks()), 0.0),
-        slots_(static_cast<std::size_t>(work.schedule().workers)),
+        slots_(static_cast<std::size_t>(std::min<std::int64_t>(work.schedule().workers, work.items()))),
         sms_(static_cast<std::size_t>(device.sms)),
         random_(options.seed) {
     for (std::size_t sm = 0; sm < std::min(sms_.size(), device.slowness_of_sm.size()); ++sm)
       sms_[sm].slowness += device.slowness_of_sm[sm];
-    for (std::int32_t worker = 0; worker < work.schedule().workers; ++worker)
-      sm_of(worker).workers.push_back(worker);
+    for (std::int32_t worker = 0; worker < work.schedule().workers; ++worker) {
+      poll();
+      if (worker < slots()) {
+        sm_of(worker).workers.push_back(worker);
+      } else {
+        ++sm_of(worker).idle;
+      }
+    }
     if (options.record_distances) {
       run_.profile.emplace();
       distances_ = StackDistances(work.blocks());
@@ -105,6 +112,7 @@ class Simulation {
   void record(const BlockAccess& access);
   double deviating(double jitter);
   [[nodiscard]] static std::int64_t operands(const Slot& slot) { return 2 * slot.item.kv_tiles; }
+  [[nodiscard]] std::int32_t slots() const { return static_cast<std::int32_t>(slots_.size()); }
   Slot& slot(std::int32_t worker) { return slots_[static_cast<std::size_t>(worker)]; }
   void wake(std::int32_t worker, double when) { events_.push({when, worker, ++slot(worker).version}); }
   [[nodiscard]] std::size_t sm_number(std::int32_t worker) const {
@@ -128,7 +136,7 @@ class Simulation {
   PartitionedL2 cache_;
   StackDistances distances_;
   std::vector<double> ready_;  // of a held block: when its data are in the cache
-  std::vector<Slot> slots_;
+  std::vector<Slot> slots_;  // of the workers that get an item: every worker takes one before any takes a second
   std::vector<Sm> sms_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   double dram_free_ = 0;
@@ -138,6 +146,7 @@ class Simulation {
 };
 
 void Simulation::record(const BlockAccess& access) {
+  poll();  // one event may touch thousands of blocks
   ++touched_;
   if (!run_.profile) return;
   if (access.bytes != 0)
@@ -203,7 +212,7 @@ double Simulation::deviating(double jitter) {
 /// CTAs of its SM that have been there longer.
 std::int32_t Simulation::older_than(std::int32_t worker) const {
   const auto since = [&](std::int32_t w) { return slots_[static_cast<std::size_t>(w)].since; };
-  std::int32_t older = 0;
+  std::int32_t older = since(worker) > 0 ? sm_of(worker).idle : 0;
   for (const std::int32_t w : sm_of(worker).workers)
     older += std::pair(since(w), w) < std::pair(since(worker), worker) ? 1 : 0;
   return older;
@@ -338,7 +347,10 @@ void Simulation::stop_work(std::int32_t worker, double now) {
 }
 
 WavefrontRun Simulation::run(const std::function<void(double)>& progress) {
-  for (std::int32_t worker = 0; worker < work_.schedule().workers; ++worker) start_item(worker, 0);
+  for (std::int32_t worker = 0; worker < slots(); ++worker) {
+    poll();
+    start_item(worker, 0);
+  }
   std::int64_t shown = 0;
   while (!events_.empty()) {
     poll();

@@ -62,12 +62,12 @@ Tiles tiles_of(const SplitQProblem& problem) {
 Cost cost_of_length(const ReuseSetting& setting, const AttentionSetting& attention) {
   const Tiles tiles = tiles_of(attention.problem);
   const double accesses = tiles.visits + 2 * tiles.items;
-  const auto workers = static_cast<double>(attention.schedule.workers);
+  const double slots = std::min(static_cast<double>(attention.schedule.workers), tiles.items);
   const ReuseMethod& method = *setting.question.method;
   if (std::holds_alternative<TimedRun>(method) || std::holds_alternative<LruReplay>(method))
     require_simulable_blocks(static_cast<std::int64_t>(std::min(tiles.blocks, 1e18)));
   if (std::holds_alternative<TimedRun>(method))
-    return {2 * tiles.visits + 2 * tiles.items, kOfTimedBlock * tiles.blocks + kOfSlot * workers};
+    return {2 * tiles.visits + 2 * tiles.items, kOfTimedBlock * tiles.blocks + kOfSlot * slots};
   const auto* replay = std::get_if<LruReplay>(&method);
   if (replay == nullptr) return {};
   Cost cost;
@@ -82,7 +82,7 @@ Cost cost_of_length(const ReuseSetting& setting, const AttentionSetting& attenti
     cost.steps += accesses + lines;
     cost.bytes += 16 * tiles.blocks;
   }
-  cost.bytes += 100 * std::min(workers, tiles.items) + kOfLine * lines_of_cache(setting);
+  cost.bytes += 100 * slots + kOfLine * lines_of_cache(setting);
   return cost;
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/core/names.hpp>
 #include <natten_sim/core/per_axis.hpp>
 #include <natten_sim/report/answer_words.hpp>
@@ -302,7 +303,10 @@ Json value_json(const V& value, const Describe& describe) {
     return value;
   } else if constexpr (List<V>) {
     Json array = Json::array();
-    for (const auto& element : value) array.push_back(value_json(element, describe));
+    for (const auto& element : value) {
+      poll();  // an answer may have thousands
+      array.push_back(value_json(element, describe));
+    }
     return array;
   } else if constexpr (std::same_as<V, OpenObject>) {
     return value.members;
