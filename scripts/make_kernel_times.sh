@@ -44,7 +44,10 @@ fit_runs() { # NAME DEVICE SOURCE FILE...
 }
 runs=$folder/kernel-runs
 published="sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)"
-fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" "$runs/natten-h200.csv"
+hopper=$folder/recordings/nvidia-h200-hopper
+runs_of "$hopper-costs.json" "$hopper-128-costs.json" "$hopper-fmha-costs.json" > "$work/hopper.csv"
+fit_runs a h200 "measured on H200s (data/kernel-runs/natten-h200.csv, data/recordings/nvidia-h200-hopper-costs.json, -128-costs, -fmha-costs)" \
+  "$runs/natten-h200.csv" "$work/hopper.csv"
 fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
   "$runs/natten-h100.csv" "$runs/natten-published.csv"
 fit_runs c b200 "few runs: $published" "$runs/natten-published.csv"
@@ -61,7 +64,7 @@ fit_runs z-libraries h200 "measured on an H200 (data/recordings/nvidia-h200-head
 fit_dense ours-h200 "measured on H200s in turns with others, and by natten_sim.check"
 fit_dense published "published times"
 for recording in "$folder"/recordings/*-flex-costs.json "$folder"/recordings/*-flex-dims-costs.json \
-  "$folder"/recordings/*-hopper-costs.json; do
+  "$folder"/recordings/*-h100-hopper-costs.json; do
   [ -e "$recording" ] || continue
   name=$(basename "$recording")
   runs=$recording

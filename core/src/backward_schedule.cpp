@@ -16,26 +16,27 @@ std::string chain_name(std::int32_t head, std::int32_t kv_tile) {
   return "head " + std::to_string(head) + ", KV tile " + std::to_string(kv_tile);
 }
 
-/// Requires `order` to hold each of `wanted` (ascending) once.
-void require_permutation(const char* parameter, const std::string& where,
+/// Requires `order` to hold each of `wanted` (ascending) once; where() says whose it is.
+template <typename Where>
+void require_permutation(const char* parameter, const Where& where,
                          const std::vector<std::int32_t>& order, const std::vector<std::int32_t>& wanted) {
   std::vector<std::int32_t> sorted = order;
   std::sort(sorted.begin(), sorted.end());
   if (sorted == wanted) return;
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {
-    throw InvalidParameter(parameter, "tile " + std::to_string(*repeated) + " twice at " + where,
+    throw InvalidParameter(parameter, "tile " + std::to_string(*repeated) + " twice at " + where(),
                            "each attended tile once");
   }
   for (std::int32_t tile : sorted) {
     if (!std::binary_search(wanted.begin(), wanted.end(), tile)) {
-      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " at " + where,
+      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " at " + where(),
                              "attended tiles only");
     }
   }
   for (std::int32_t tile : wanted) {
     if (!std::binary_search(sorted.begin(), sorted.end(), tile)) {
-      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " missing at " + where,
+      throw InvalidParameter(parameter, "tile " + std::to_string(tile) + " missing at " + where(),
                              "each attended tile once");
     }
   }
@@ -101,8 +102,9 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
     if (seen[id])
       throw InvalidParameter("chains", chain_name(chain.head, chain.kv_tile) + " twice", "each chain once");
     seen[id] = true;
-    require_permutation("q_order", chain_name(chain.head, chain.kv_tile), chain.q_order,
-                        wanted[static_cast<std::size_t>(chain.kv_tile)]);
+    require_permutation(
+        "q_order", [&] { return chain_name(chain.head, chain.kv_tile); }, chain.q_order,
+        wanted[static_cast<std::size_t>(chain.kv_tile)]);
   }
   if (schedule.dispatch == Dispatch::kStatic) {
     if (schedule.worker.size() != chains) {
@@ -127,10 +129,10 @@ void require_valid(const BackwardProblem& problem, const BackwardSchedule& sched
   for (std::size_t cell = 0; cell < cells; ++cell) {
     poll();
     const std::size_t q = cell % static_cast<std::size_t>(mask.q_tiles);
-    require_permutation("dq_order",
-                        "head " + std::to_string(cell / static_cast<std::size_t>(mask.q_tiles)) +
-                            ", Q tile " + std::to_string(q),
-                        schedule.dq_order[cell], wanted_kv[q]);
+    const auto where = [&] {
+      return "head " + std::to_string(cell / static_cast<std::size_t>(mask.q_tiles)) + ", Q tile " + std::to_string(q);
+    };
+    require_permutation("dq_order", where, schedule.dq_order[cell], wanted_kv[q]);
   }
 }
 

@@ -61,9 +61,10 @@ def points(rng: random.Random, arguments: argparse.Namespace) -> Iterator[dict[s
                        "batch": rng.choice([1, 2, 4]) if tokens <= 8192 else 1, "mask": rng.choice(["full", "causal"]),
                        "mode": ["unordered", "deterministic"]}
             elif arguments.what == "dense":
+                q_tile = "64" if kernel == "hopper-fmha" and (way == "backward" or head_dim < 128) else "128"
                 yield {"kernel": "natten", "runs": kernel, **head, "dtype": rng.choice(["bf16", "bf16", "fp16"]),
                        "input": str(tokens), "window": str(tokens), "causal": str(rng.randint(0, 1)),
-                       "q_tile": "128", "kv_tile": "128", "pass": way}
+                       "q_tile": q_tile, "kv_tile": "128", "pass": way}
             else:
                 axes = rng.choice([1, 2, 2, 3, 3])
                 drawn = neighborhood(rng, axes, arguments.short)

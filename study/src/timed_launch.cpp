@@ -295,7 +295,7 @@ LaunchWork work_of(const TimeQuestion& question, const PassCosts& costs, const C
 RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& launched, std::int64_t keys, bool causal) {
   const auto& [kernel, device, costs, catalog] = launched;
   constexpr std::int64_t kHopper = 90;
-  if (!kernel.library || !kernel.dense || compute_capability(device) != kHopper) return {};
+  if (!kernel.dense || compute_capability(device) != kHopper) return {};
   const std::vector<CostPrior> priors = catalog.cost_priors.of(question.pass, kernel.name, question.sizes.head_dim);
   const auto filled = static_cast<std::int64_t>(prior_value(priors, "ragged_tile", static_cast<double>(costs.kv_tile_tokens)));
   if (keys % filled == 0) return {};
