@@ -45,8 +45,8 @@ fit_runs() { # NAME DEVICE SOURCE FILE...
 runs=$folder/kernel-runs
 published="sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)"
 hopper=$folder/recordings/nvidia-h200-hopper
-runs_of "$hopper-costs.json" "$hopper-128-costs.json" "$hopper-fmha-costs.json" > "$work/hopper.csv"
-fit_runs a h200 "measured on H200s (data/kernel-runs/natten-h200.csv, data/recordings/nvidia-h200-hopper-costs.json, -128-costs, -fmha-costs)" \
+runs_of "$hopper-costs.json" "$hopper-128-costs.json" "$hopper.json" "$hopper-fmha-costs.json" > "$work/hopper.csv"
+fit_runs a h200 "measured on H200s (data/kernel-runs/natten-h200.csv, data/recordings/nvidia-h200-hopper.json, -costs, -128-costs, -fmha-costs)" \
   "$runs/natten-h200.csv" "$work/hopper.csv"
 fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
   "$runs/natten-h100.csv" "$runs/natten-published.csv"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import random
 from collections.abc import Iterator
 from typing import Any
@@ -35,14 +36,19 @@ def neighborhood(rng: random.Random, axes: int, short: bool) -> dict[str, str]:
             "causal": text([int(rng.random() < 0.25)] + [0] * (axes - 1))}
 
 
-def tiles_of(rng: random.Random, kernel: str, axes: int, way: str, causal: bool) -> dict[str, str]:
-    """One of the kernel's, where it has tables of its tiles; every size of tiles as often as another."""
-    backends = json.loads((DATA / "backends.json").read_text(encoding="utf-8"))["backends"]
-    tables = backends.get(kernel, {}).get(way + "_by_gemm")
-    if tables is None:
+def tiles_of(rng: random.Random, kernel: str, axes: int, way: str, causal: bool, head_dim: int) -> dict[str, str]:
+    """One of the kernel's, where it has tables of its tiles; every size of tiles as often as another. Of tables by head
+    dim one as large as the first, which is the default."""
+    tables = json.loads((DATA / "backends.json").read_text(encoding="utf-8"))["backends"].get(kernel, {})
+    if way + "_by_gemm" in tables:
+        by_size = tables[way + "_by_gemm"]
+        pair = rng.choice(by_size["64x64" if causal else rng.choice(list(by_size))][f"{axes}d"])
+    elif way in tables:
+        pairs = tables[way][f"{axes}d"][f"head_dim_{head_dim}"]
+        pair = rng.choice([each for each in pairs if math.prod(each["q_tile"]) == math.prod(pairs[0]["q_tile"])])
+    else:
         tile = rng.choice(TILES[axes])
         return {"q_tile": tile, "kv_tile": tile}
-    pair = rng.choice(tables["64x64" if causal else rng.choice(list(tables))][f"{axes}d"])
     return {"q_tile": text(pair["q_tile"]), "kv_tile": text(pair["kv_tile"])}
 
 
@@ -69,8 +75,8 @@ def points(rng: random.Random, arguments: argparse.Namespace) -> Iterator[dict[s
                 axes = rng.choice([1, 2, 2, 3, 3])
                 drawn = neighborhood(rng, axes, arguments.short)
                 runs = {"kernel": "flex"} if kernel == "flexattention" else {"kernel": "natten", "runs": kernel}
-                yield {**runs, **head, **drawn, **tiles_of(rng, kernel, axes, way, drawn["causal"].startswith("1")),
-                       "pass": way}
+                tiles = tiles_of(rng, kernel, axes, way, drawn["causal"].startswith("1"), head_dim)
+                yield {**runs, **head, **drawn, **tiles, "pass": way}
 
 
 def suite_text(arguments: argparse.Namespace) -> str:
