@@ -44,10 +44,13 @@ fit_runs() { # NAME DEVICE SOURCE FILE...
 }
 runs=$folder/kernel-runs
 published="sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)"
+fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" "$runs/natten-h200.csv"
+# Launches of suites, and hopper-fmha's long run; hopper-fna at head dim 128 keeps the runs of above.
 hopper=$folder/recordings/nvidia-h200-hopper
-runs_of "$hopper-costs.json" "$hopper-128-costs.json" "$hopper.json" "$hopper-fmha-costs.json" > "$work/hopper.csv"
-fit_runs a h200 "measured on H200s (data/kernel-runs/natten-h200.csv, data/recordings/nvidia-h200-hopper.json, -costs, -128-costs, -fmha-costs)" \
-  "$runs/natten-h200.csv" "$work/hopper.csv"
+runs_of "$hopper-costs.json" "$hopper.json" "$hopper-fmha-costs.json" | grep -v '^hopper-fna,.*,128,bf16,' > "$work/hopper.csv"
+grep '^kernel,\|^hopper-fmha,' "$runs/natten-h200.csv" > "$work/long.csv"
+fit_runs 0-hopper h200 "measured on H200s (data/recordings/nvidia-h200-hopper.json, -costs, -fmha-costs; data/kernel-runs/natten-h200.csv)" \
+  "$work/long.csv" "$work/hopper.csv"
 fit_runs b h100 "measured on an H100, medians (data/kernel-runs/natten-h100.csv), and $published" \
   "$runs/natten-h100.csv" "$runs/natten-published.csv"
 fit_runs c b200 "few runs: $published" "$runs/natten-published.csv"

@@ -169,8 +169,8 @@ TEST_CASE("devices stand side by side in one table, separated by commas too") {
 }
 
 TEST_CASE("advice without any time has no legend of a table, and names head dims that have times") {
-  const auto text = run("advise -i 256 256 --device h200 --measured-only");
-  CHECK(text.out.find("hopper-fna (head dim 128)") != std::string::npos);
+  const auto text = run("advise -i 256 256 --device b200 --measured-only");
+  CHECK(text.out.find("blackwell-fna (head dim 128)") != std::string::npos);
   CHECK(text.out.find("Times are of one call") == std::string::npos);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a device without measurements says what is missing, beside one that h
   CHECK(text.out.find("a100: no measured times") != std::string::npos);
   CHECK(text.out.find("fastest") != std::string::npos);
   // Where nobody has timed the kernel, another wish would not help.
-  const auto untimed = run("advise -i 256 256 -n 24 -d 64 --device h200 --measured-only");
+  const auto untimed = run("advise -i 256 256 -n 24 -d 64 --device b200 --measured-only");
   CHECK(untimed.out.find("nobody has timed the kernel there, so no configuration is known to be fast") !=
         std::string::npos);
   check_refused("advise -d 128", {"input"});

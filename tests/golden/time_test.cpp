@@ -26,10 +26,10 @@ TEST_CASE("count gives milliseconds, their interval, and the speedup over the de
 }
 
 TEST_CASE("without a measurement there is null, and a sentence that says what to measure") {
-  const Json result = result_of("count -i 256 256 -w 80 80 -d 64 --device h200 --measured-only");
+  const Json result = result_of("count -i 256 256 -w 80 80 -d 64 --device b200 --measured-only");
   CHECK(result["time_ms"].is_null());
   CHECK(result["speedup_time"].is_null());
-  CHECK(result["time_missing"].get<std::string>().find("a few measured times of hopper-fna at head dim 64 on h200") != std::string::npos);
+  CHECK(result["time_missing"].get<std::string>().find("a few measured times of blackwell-fna at head dim 64 on b200") != std::string::npos);
   CHECK(!result_of("count -i 256 256 -w 80 80").contains("time_ms"));
   check_refused(kFlux + "--kernel hoper-fna", {"kernel", "hopper-fna"});
 }
@@ -215,12 +215,12 @@ TEST_CASE(
 TEST_CASE("with --measured-only head dims without runs have no time, and a sentence names the missing measurement") {
   for (const std::string head_dim : {"32", "64"}) {
     const Json result =
-        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device h200 --kernel hopper-fna --measured-only");
+        result_of("count -i 256 256 -w 80 80 -n 24 -d " + head_dim + " --device b200 --kernel blackwell-fna --measured-only");
     CHECK(result["time_ms"].is_null());
     const std::string missing = result["time_missing"];
-    CHECK(missing.find("a few measured times of hopper-fna at head dim " + head_dim + " on h200") !=
+    CHECK(missing.find("a few measured times of blackwell-fna at head dim " + head_dim + " on b200") !=
           std::string::npos);
-    CHECK(missing.find("there are times on h200 of hopper-fmha (head dim 128), hopper-fna (head dim 128)") !=
+    CHECK(missing.find("there are times on b200 of blackwell-fna (head dim 128)") !=
           std::string::npos);
   }
 }

@@ -90,10 +90,10 @@ TEST_CASE("a kernel that a device cannot run is refused with what it can") {
 
 TEST_CASE("evidence is named, and each kind of transfer says from where") {
   CHECK(evidence_of(cell("hopper-fna", "h100", 128)).origin == CostOrigin::kMeasured);
-  const CostEvidence device = evidence_of(cell("hopper-fna", "h200", 64));
+  const CostEvidence device = evidence_of(cell("hopper-fna", "h800", 64));
   CHECK(device.origin == CostOrigin::kTransferred);
   CHECK(device.transfer == "other-device");
-  CHECK(device.source.find("hopper-fna small on h100 at head dim 64") != std::string::npos);
+  CHECK(device.source.find("hopper-fna small on h200 at head dim 64") != std::string::npos);
   CHECK(evidence_of(cell("hopper-fna", "h200", 256)).transfer == "other-head-dim");
   // Head dim 80 runs the program of 96, which was measured there; another device runs it too.
   CHECK(evidence_of(cell("fa2", "h200", 80)).transfer == "same-program");

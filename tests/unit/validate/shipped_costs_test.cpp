@@ -1,0 +1,56 @@
+// Costs that suites' recordings tell: data/kernel-times.json holds what scripts/make_kernel_times.sh fits to them.
+#include <string>
+#include <vector>
+
+#include <natten_sim/io/catalog.hpp>
+#include <natten_sim/io/files.hpp>
+#include <natten_sim/io/kernel_runs.hpp>
+#include <natten_sim/study/calibrate.hpp>
+#include <natten_sim/validate/record/measured_runs.hpp>
+
+#include "catch.hpp"
+#include "places.hpp"
+
+namespace shipped_costs_test {
+
+using namespace natten_sim;
+
+std::vector<KernelRun> shipped_runs(const std::string& file) {
+  const std::string path = std::string(natten_sim::test::kSourceDir) + "/data/" + file;
+  return validate::read_kernel_runs(read_text("runs", path), path, {});
+}
+
+/// Launches of suites, and the long run of hopper-fmha that others measured.
+std::vector<KernelRun> hopper_runs() {
+  std::vector<KernelRun> runs = shipped_runs("kernel-runs/natten-h200.csv");
+  std::erase_if(runs, [](const KernelRun& run) { return run.kernel != "hopper-fmha"; });
+  for (const char* suite : {"-costs", "", "-fmha-costs"}) {
+    for (const KernelRun& run : shipped_runs(std::string("recordings/nvidia-h200-hopper") + suite + ".json"))
+      if (run.kernel != "hopper-fna" || run.head_dim != 128) runs.push_back(run);
+  }
+  return runs;
+}
+
+TEST_CASE("an H200's costs of NATTEN's Hopper kernels are those that the shipped recordings give") {
+  const study::Context context = study::default_context();
+  const std::vector<KernelCosts> entries = study::calibrate({.runs = hopper_runs(), .suggestions = 0}, context).entries;
+  CHECK(entries.size() == 5);  // hopper-fna at head dims 32 and 64, hopper-fmha at 128 too
+  for (const KernelCosts& fitted : entries) {
+    INFO(fitted.kernel << " at head dim " << fitted.head_dim);
+    const KernelCosts* shipped = context.catalog.costs_of(fitted.kernel, fitted.device, fitted.head_dim, fitted.dtypes[0]);
+    REQUIRE(shipped != nullptr);
+    CHECK(fitted.passes.size() == 2);
+    for (const PassCosts& pass : fitted.passes) {
+      const PassCosts& stored = *shipped->costs_of(pass.pass);
+      CHECK(stored.unmasked_tile_us == Approx(pass.unmasked_tile_us).epsilon(1e-3));
+      CHECK(stored.cta_us == Approx(pass.cta_us).epsilon(1e-3));
+      CHECK(stored.launch_us == Approx(pass.launch_us).epsilon(1e-3));
+      CHECK(stored.ctas_per_sm == pass.ctas_per_sm);
+      CHECK(stored.evidence.runs == pass.evidence.runs);
+      for (std::size_t axes = 0; axes < 3; ++axes)
+        CHECK(stored.masked_tile_us[axes] == Approx(pass.masked_tile_us[axes]).epsilon(1e-3));
+    }
+  }
+}
+
+}  // namespace shipped_costs_test
