@@ -45,7 +45,7 @@ fit_runs() { # NAME DEVICE SOURCE FILE...
 runs=$folder/kernel-runs
 published="sample outputs that NATTEN 0.21.6 publishes (data/kernel-runs/natten-published.csv)"
 fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)" "$runs/natten-h200.csv"
-# Launches of suites, and hopper-fmha's long run; hopper-fna at head dim 128 keeps the runs of above.
+# Launches of suites, and hopper-fmha's long run, which come first by name; hopper-fna at head dim 128 keeps the runs above.
 hopper=$folder/recordings/nvidia-h200-hopper
 runs_of "$hopper-costs.json" "$hopper.json" "$hopper-fmha-costs.json" | grep -v '^hopper-fna,.*,128,bf16,' > "$work/hopper.csv"
 grep '^kernel,\|^hopper-fmha,' "$runs/natten-h200.csv" > "$work/long.csv"

@@ -86,7 +86,7 @@ TEST_CASE("without a time speedups are ratios of tiles") {
   CHECK(answer.kernel.forward->speedup.mean == Approx(921600.0 / 86400));
 }
 
-/// Nobody has timed a dense kernel of a library there.
+/// Nobody has timed a dense kernel there.
 study::Context without_dense_kernels() {
   study::Context context = study::default_context();
   std::erase_if(context.catalog.kernel_costs, [](const KernelCosts& costs) {

@@ -45,6 +45,7 @@ TEST_CASE("an H200's costs of NATTEN's Hopper kernels are those that the shipped
       CHECK(stored.unmasked_tile_us == Approx(pass.unmasked_tile_us).epsilon(1e-3));
       CHECK(stored.cta_us == Approx(pass.cta_us).epsilon(1e-3));
       CHECK(stored.launch_us == Approx(pass.launch_us).epsilon(1e-3));
+      CHECK(stored.slowdown == Approx(pass.slowdown).epsilon(1e-3));
       CHECK(stored.ctas_per_sm == pass.ctas_per_sm);
       CHECK(stored.evidence.runs == pass.evidence.runs);
       for (std::size_t axes = 0; axes < 3; ++axes)

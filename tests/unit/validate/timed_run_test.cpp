@@ -65,7 +65,7 @@ TEST_CASE("a padded head dim is predicted by the program that was measured, anot
   CHECK(predicted("fa2", 96) == 1);
   CHECK(predicted("fa2", 88) == 1);
   CHECK(predicted("cudnn", 240) == 1);
-  CHECK(predicted("hopper-fna", 64) == 0);  // transferred from an H100
+  CHECK(predicted("fa3", 64) == 0);  // transferred from an H20
 }
 
 TEST_CASE("times of FlexAttention that were frozen before the suite was measured hold within 12% each") {
