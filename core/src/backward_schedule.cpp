@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include <natten_sim/core/backward_schedule.hpp>
@@ -21,7 +22,7 @@ template <typename Where>
 void require_permutation(const char* parameter, const Where& where,
                          const std::vector<std::int32_t>& order, const std::vector<std::int32_t>& wanted) {
   std::vector<std::int32_t> sorted = order;
-  std::sort(sorted.begin(), sorted.end());
+  std::sort(sorted.begin(), sorted.end(), polled(std::less<>()));
   if (sorted == wanted) return;
   const auto repeated = std::adjacent_find(sorted.begin(), sorted.end());
   if (repeated != sorted.end()) {

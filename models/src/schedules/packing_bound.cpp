@@ -131,7 +131,7 @@ std::int64_t longest_first(const std::vector<ChainCount>& chains, std::int64_t w
 /// Of equal lengths together, shortest first, in units of their greatest common divisor.
 std::vector<ChainCount> merged(std::vector<ChainCount> chains, std::int64_t unit) {
   std::sort(chains.begin(), chains.end(),
-            [](const ChainCount& a, const ChainCount& b) { return a.length < b.length; });
+            polled([](const ChainCount& a, const ChainCount& b) { return a.length < b.length; }));
   std::vector<ChainCount> distinct;
   for (const ChainCount& chain : chains) {
     const std::int64_t length = chain.length / unit;

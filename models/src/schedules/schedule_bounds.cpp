@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <vector>
@@ -87,7 +88,7 @@ double chains_bound(const std::vector<double>& times, std::int64_t heads, std::i
   // Chain number i (0-based, longest first) of heads copies of each time; sums run over the k+1 shortest of
   // the first k * workers + 1.
   std::vector<double> sorted = times;
-  std::sort(sorted.begin(), sorted.end(), std::greater<>());
+  std::sort(sorted.begin(), sorted.end(), polled(std::greater<>()));
   std::vector<double> sums = {0};  // of all heads of the first times
   for (const double time : sorted) sums.push_back(sums.back() + time * static_cast<double>(heads));
   const auto sum_of_first = [&](std::int64_t chains) {

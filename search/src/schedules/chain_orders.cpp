@@ -159,9 +159,9 @@ std::variant<DqOrder, Deadlock> dq_by_visiting_time(const BackwardProblem& probl
     poll();
     const std::span<Visit> cell(visits.data() + begin, visits.data() + cell_end);
     begin = cell_end;
-    std::sort(cell.begin(), cell.end(), [&](const Visit& a, const Visit& b) {
+    std::sort(cell.begin(), cell.end(), polled([&](const Visit& a, const Visit& b) {
       return std::tie(times[a.task], a.task) < std::tie(times[b.task], b.task);
-    });
+    }));
     std::vector<std::int32_t>& order = dq_order.emplace_back();
     order.reserve(cell.size());
     for (const Visit& visit : cell) order.push_back(visit.kv_tile);

@@ -37,7 +37,7 @@ Lists multifit(const std::vector<std::int32_t>& chains, const std::vector<double
   std::vector<std::size_t> order(chains.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return times[a] > times[b]; });
+                   polled([&](std::size_t a, std::size_t b) { return times[a] > times[b]; }));
   double low = least, high = std::accumulate(times.begin(), times.end(), 0.0);
   Lists best = *first_fit(order, chains, times, workers, high);
   if (std::optional<Lists> packed = first_fit(order, chains, times, workers, low)) return *packed;

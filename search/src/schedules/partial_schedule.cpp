@@ -222,9 +222,9 @@ PartialSchedule::Exits PartialSchedule::early_exits() const {
 
 BackwardSchedule PartialSchedule::schedule() const {
   std::vector<Started> order = order_;
-  std::stable_sort(order.begin(), order.end(), [](const Started& a, const Started& b) {
+  std::stable_sort(order.begin(), order.end(), polled([](const Started& a, const Started& b) {
     return std::tie(a.start, a.worker) < std::tie(b.start, b.worker);
-  });
+  }));
   BackwardSchedule schedule;
   schedule.dispatch = Dispatch::kStatic;
   schedule.dq_order = dq_orders_;

@@ -56,16 +56,6 @@ std::vector<WindowGroup> window_groups(const AxisTable& table) {
   return groups;
 }
 
-/// `less` for sorts of millions of elements, which look at the token too. A comparison is a small part of a step,
-/// so that 64 of them make one.
-template <typename Less>
-auto polled(const Less& less) {
-  return [&less, compared = 0U](const auto& a, const auto& b) mutable {
-    if (++compared % 64 == 0) poll();
-    return less(a, b);
-  };
-}
-
 /// One window group an axis: all strides of one window under one tile choice.
 struct WindowTuple {
   std::int64_t attended = 1;

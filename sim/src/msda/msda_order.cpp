@@ -127,9 +127,9 @@ std::vector<std::int32_t> permutation(QueryOrder order, const std::vector<MsdaPo
   std::iota(result.begin(), result.end(), 0);
   if (order == QueryOrder::kLinear || points.empty()) return result;
   const std::vector<std::uint64_t> keys = keys_of(order, points, seed);
-  std::stable_sort(result.begin(), result.end(), [&](std::int32_t a, std::int32_t b) {
+  std::stable_sort(result.begin(), result.end(), polled([&](std::int32_t a, std::int32_t b) {
     return keys[static_cast<std::size_t>(a)] < keys[static_cast<std::size_t>(b)];
-  });
+  }));
   return result;
 }
 

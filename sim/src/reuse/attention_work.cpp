@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include <natten_sim/core/cancellation.hpp>
@@ -165,9 +166,9 @@ void AttentionWork::take_permutations(const KvPermutations& permutations) {
     for (std::int64_t row = 0; row < rows(); ++row) {
       poll();
       std::vector<std::int32_t>& walk = walks.emplace_back(visited_tiles(row));
-      std::sort(walk.begin(), walk.end(), [&](std::int32_t a, std::int32_t b) {
+      std::sort(walk.begin(), walk.end(), polled([&](std::int32_t a, std::int32_t b) {
         return rank_of[static_cast<std::size_t>(a)] < rank_of[static_cast<std::size_t>(b)];
-      });
+      }));
     }
   }
 }
@@ -180,7 +181,7 @@ void AttentionWork::take_lists(const KvLists& lists) {
   for (std::size_t q = 0; q < lists.lists.size(); ++q) {
     poll();
     std::vector<std::int32_t> sorted = lists.lists[q];
-    std::sort(sorted.begin(), sorted.end());
+    std::sort(sorted.begin(), sorted.end(), polled(std::less<>()));
     if (sorted != visited_tiles(static_cast<std::int64_t>(q)))
       throw InvalidParameter("order", "the list of Q tile " + std::to_string(q),
                              "each KV tile that it visits once");

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/sim/schedules/schedule_run.hpp>
@@ -24,7 +25,7 @@ std::int32_t heads_in_flight(const BackwardSchedule& schedule, const ScheduleRun
     changes.push_back({run.chains[i].start, true, chain.head});
     changes.push_back({run.chains[i].end, false, chain.head});
   }
-  std::sort(changes.begin(), changes.end());
+  std::sort(changes.begin(), changes.end(), polled(std::less<>()));
   std::vector<std::int32_t> at_work(static_cast<std::size_t>(heads), 0);
   std::int32_t now = 0, most = 0;
   for (const Change& change : changes) {

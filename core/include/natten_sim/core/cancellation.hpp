@@ -67,4 +67,14 @@ inline void poll() {
   if (state.token != nullptr && --state.until_check == 0) poll_now();
 }
 
+/// `less`, which has to outlive it, for sorts of what may be many elements: 1,024 comparisons are one step.
+template <typename Less>
+[[nodiscard]] auto polled(const Less& less) {
+  constexpr unsigned kComparisonsPerPoll = 1024;
+  return [&less, compared = 0U](const auto& a, const auto& b) mutable {
+    if (++compared % kComparisonsPerPoll == 0) poll();
+    return less(a, b);
+  };
+}
+
 }  // namespace natten_sim

@@ -8,6 +8,7 @@
 // of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
 #include <algorithm>
 #include <compare>
+#include <functional>
 #include <limits>
 #include <tuple>
 
@@ -222,7 +223,7 @@ class BestSearch {
     offer_list(chains_, {});  // head by head
     const auto sorted_by = [&](const auto& before) {
       std::vector<std::int32_t> order = chains_;
-      std::stable_sort(order.begin(), order.end(), before);
+      std::stable_sort(order.begin(), order.end(), polled(before));
       return order;
     };
     const std::int32_t kv_tiles = problem_.mask.kv_tiles;
@@ -247,7 +248,7 @@ class BestSearch {
   void by_head(std::vector<std::int32_t>& list) const {
     if (!limited()) return;
     std::stable_sort(list.begin(), list.end(),
-                     [&](std::int32_t a, std::int32_t b) { return head_of(a) < head_of(b); });
+                     polled([&](std::int32_t a, std::int32_t b) { return head_of(a) < head_of(b); }));
   }
 
   /// Lists of chains that load the workers evenly, each longest first and shortest first.
@@ -323,7 +324,7 @@ class BestSearch {
     const double longest = *std::max_element(times_.begin(), times_.end());
     for (const std::int32_t chain : chains_)
       keyed.emplace_back(head_of(chain) / section, -time_of(chain) + blur * longest * random_.unit(), chain);
-    std::sort(keyed.begin(), keyed.end());
+    std::sort(keyed.begin(), keyed.end(), polled(std::less<>()));
     std::vector<std::int32_t> order;
     for (const auto& [at, key, chain] : keyed) order.push_back(chain);
     std::vector<double> preference(static_cast<std::size_t>(problem_.mask.q_tiles));

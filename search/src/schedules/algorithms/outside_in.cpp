@@ -33,9 +33,9 @@ PlanOutcome plan_outside_in(const ScheduleRequest& request) {
   schedule.dq_order = dq_by_kv_tile(request.problem, TileOrder::kAscending);
   for (std::vector<std::int32_t>& order : schedule.dq_order) {
     poll();
-    std::sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+    std::sort(order.begin(), order.end(), polled([&](std::int32_t a, std::int32_t b) {
       return places[static_cast<std::size_t>(a)] < places[static_cast<std::size_t>(b)];
-    });
+    }));
   }
   return one_phase(request, std::move(schedule));
 }

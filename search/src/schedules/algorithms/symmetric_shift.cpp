@@ -78,9 +78,9 @@ class Bins {
   /// All chains since `first`, longest first, each to the worker that is free first of those equally loaded before.
   void place_longest_first(std::size_t first, double compute, double chain) {
     const auto begin = schedule.chains.begin() + static_cast<std::ptrdiff_t>(first);
-    std::stable_sort(begin, schedule.chains.end(), [](const ScheduledChain& a, const ScheduledChain& b) {
+    std::stable_sort(begin, schedule.chains.end(), polled([](const ScheduledChain& a, const ScheduledChain& b) {
       return a.q_order.size() > b.q_order.size();
-    });
+    }));
     using Free = std::pair<double, std::int32_t>;  // when, which worker
     std::priority_queue<Free, std::vector<Free>, std::greater<>> free;
     for (std::int32_t worker = 0; worker < workers_; ++worker) free.emplace(0, worker);

@@ -3,6 +3,7 @@
 // of one wave never meet, whichever heads they belong to. dQ is reduced by visiting time: wave after wave,
 // and cyclically within one.
 #include <algorithm>
+#include <functional>
 
 #include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/search/schedules/chain_orders.hpp>
@@ -19,7 +20,7 @@ PlanOutcome plan_wave_shift(const ScheduleRequest& request) {
   for (std::size_t launch = 0; launch < schedule.chains.size(); ++launch) {
     poll();
     std::vector<std::int32_t>& order = schedule.chains[launch].q_order;
-    std::sort(order.begin(), order.end());  // whatever the walk: a rotation has an order of its own
+    std::sort(order.begin(), order.end(), polled(std::less<>()));  // whatever the walk: a rotation has an order of its own
     const auto in_wave = static_cast<std::int32_t>(launch % static_cast<std::size_t>(problem.workers));
     const auto start = std::find_if(order.begin(), order.end(),
                                     [&](std::int32_t q) { return q >= in_wave % problem.mask.q_tiles; });
