@@ -15,9 +15,10 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
                                              {"slowdown_ms", &PassCosts::slowdown_ms}};
 
 /// Those that few kernels have; 0 where they are absent.
-constexpr NumberField<PassCosts> kOfSharedSms[] = {{"step_jitter", &PassCosts::step_jitter},
+constexpr NumberField<PassCosts> kOfFew[] = {{"step_jitter", &PassCosts::step_jitter},
                                                    {"lock_share", &PassCosts::lock_share},
                                                    {"clipped_share", &PassCosts::clipped_share},
+                                                   {"spared_slowdown", &PassCosts::spared_slowdown},
                                                    {"prepared_bytes_per_s", &PassCosts::prepared_bytes_per_s}};
 
 /// Of one tile pair, and longest run that is half slowed down: what calibrate can fit to the longest times that runs
@@ -45,15 +46,16 @@ CostEvidence read_evidence(const StrictObject& fields) {
   return evidence;
 }
 
-/// What a kernel whose CTAs share SMs has besides.
-void read_shared(const StrictObject& fields, PassCosts& costs) {
+/// What few kernels have besides.
+void read_rare(const StrictObject& fields, PassCosts& costs) {
   if (fields.has("lone_share")) costs.lone_share = fields.number("lone_share");
   if (!(costs.lone_share >= 0 && costs.lone_share <= 1)) fields.fail("lone_share", "a share of an SM's rate, 0 to 1");
-  for (const NumberField<PassCosts>& field : kOfSharedSms) {
+  for (const NumberField<PassCosts>& field : kOfFew) {
     if (!fields.has(field.key)) continue;
     const double value = costs.*field.member = fields.number(field.key);
     if (!(value >= 0 && value < kMostMicroseconds)) fields.fail(field.key, "0 or more");
   }
+  if (!(costs.spared_slowdown <= 1)) fields.fail("spared_slowdown", "a share of the slow-down, 0 to 1");
   if (!fields.has("axes_tile_us")) return;
   const Json& axes = fields.array("axes_tile_us");
   if (axes.size() != costs.axes_tile_us.size()) fields.fail("axes_tile_us", "three times: on 1, 2 and 3 axes");
@@ -72,8 +74,8 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   const StrictObject fields(
       entry, where,
       keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
-                       "lock_share", "clipped_share", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us", "runs", "kinds",
-                       "left_out", "interval", "source", "fitted"}));
+                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us",
+                       "runs", "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});
@@ -95,7 +97,7 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   }
   if (!(costs.unmasked_tile_us > 0)) fields.fail("unmasked_tile_us", "a positive time");
   if (!(costs.slowdown_ms > 0)) fields.fail("slowdown_ms", "a positive time");
-  read_shared(fields, costs);
+  read_rare(fields, costs);
   costs.evidence = read_evidence(fields);
   return costs;
 }

@@ -61,6 +61,7 @@ void describe(Members& m, Of<PassCosts>) {
   m.put("launch_us", four_digits_of(&P::launch_us), "A launch");
   m.put("slowdown", four_digits_of(&P::slowdown), "What long runs take more, as a fraction");
   m.put("slowdown_ms", four_digits_of(&P::slowdown_ms), "Length of a run that takes half of that more");
+  m.optional("spared_slowdown", if_positive(&P::spared_slowdown), "Share of that which masked pairs are spared");
   m.put("masked_tile_us", of_axes(&P::masked_tile_us), "A pair with a mask, in layouts of 1, 2 and 3 axes");
   m.include(&P::evidence, [](auto& of) {
     using E = CostEvidence;

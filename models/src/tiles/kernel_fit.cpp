@@ -31,12 +31,14 @@ enum Cost : std::size_t {
   kStepJitter,
   kLockShare,
   kClippedShare,
+  kSparedSlowdown,
   kPreparedRate,
   kCosts
 };
 constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",      "axis",       "cta_tiles",  "launch_us",
                                         "slowdown",      "slowdown_ms", "one_axis",   "two_axes",   "three_axes",
-                                        "alone",       "step_jitter", "lock_share", "clipped_share", "prepared_rate"};
+                                        "alone",       "step_jitter", "lock_share", "clipped_share", "spared_slowdown",
+                                        "prepared_rate"};
 
 double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
   return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
@@ -85,6 +87,7 @@ class CostModel {
     costs.launch_us = number(kLaunch, 0);
     costs.slowdown = number(kSlowdown, 0);
     costs.slowdown_ms = number(kSlowdownMs, 1);
+    costs.spared_slowdown = std::min(number(kSparedSlowdown, 0), 1.0);
     return costs;
   }
 
@@ -263,6 +266,7 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
                                  costs.step_jitter,
                                  costs.lock_share,
                                  costs.clipped_share,
+                                 costs.spared_slowdown,
                                  costs.prepared_bytes_per_s};
   for (CostPrior& prior : fitted) {
     for (std::size_t i = 0; i < kCosts; ++i) {

@@ -155,7 +155,8 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double even = ctas / static_cast<double>(work.workers);
   time.tail_ms = ctas > 0 ? busy_ms * (waves / even - 1) : 0;
   const double ms = busy_ms + time.tail_ms + time.launch_ms;
-  time.total_ms = slowed_ms(ms, costs);
+  const double slowed = slowed_ms(ms, costs), spared = costs.spared_slowdown * work.masked_tiles / std::max(1.0, work.tiles());
+  time.total_ms = slowed - spared * (slowed - ms);
   time.slowdown_ms = time.total_ms - ms;
   return time;
 }

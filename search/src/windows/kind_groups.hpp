@@ -25,7 +25,7 @@ struct Reach {
 
 /// Kinds with the same largest window, and what each of them does and reaches at least: strides change little of it.
 struct KindGroup {
-  PerPass<AxisWork> least;  ///< but `without_elements`: at most; `unmasked` and `longest`: nothing is known
+  PerPass<AxisWork> least;  ///< but `without_elements`: at most; `unmasked` and what one CTA has: nothing is known
   Reach reach;
   std::vector<std::uint32_t> kinds;  ///< ascending
 };

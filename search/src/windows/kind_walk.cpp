@@ -21,15 +21,15 @@ constexpr double kRounding = 1e-9;
 
 Visits visits_of(const WorkSoFar& work) { return {work.visited, work.filled}; }
 
-/// The CTA with most tiles, in mean CTAs, at least: FlexAttention masks tile by tile, so that its may be cheap ones.
-double longest_cta(const WorkSoFar& done, const LaunchWork& work, const TimedPass& pass) {
+/// A CTA of so many tiles, in mean CTAs, at least: FlexAttention masks tile by tile, so that its may be cheap ones.
+double least_cta(double tiles, const LaunchWork& work, const TimedPass& pass) {
   const double tiles_us = work.unmasked_tiles * pass.costs.unmasked_tile_us +
                           work.bounds_masked_tiles * pass.costs.bounds_masked_tile_us +
                           work.masked_tiles * pass.costs.masked_tile_us[work.axes - 1];
   const bool mixed = pass.family == NattenBackend::kFlexFna;
   const double tile_us = mixed ? pass.costs.unmasked_tile_us : tiles_us / std::max(1.0, work.tiles());
   const double mean_us = pass.costs.cta_us + tiles_us / work.ctas;
-  return (pass.costs.cta_us + done.longest * tile_us) / mean_us;
+  return (pass.costs.cta_us + tiles * tile_us) / mean_us;
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ WorkSoFar WorkSoFar::with(const AxisWork& axis, bool padding_counts) const {
   return {ctas * static_cast<double>(axis.ctas), visited * static_cast<double>(axis.visited),
           without_elements * static_cast<double>(axis.without_elements),
           unmasked * static_cast<double>(padding_counts ? axis.unmasked : axis.without_elements),
-          filled * axis.filled, longest * static_cast<double>(axis.longest), even && axis.even};
+          filled * axis.filled, longest * static_cast<double>(axis.longest), shortest * static_cast<double>(axis.shortest), even && axis.even};
 }
 
 KindWalk::KindWalk(const SearchSpace& space, const SearchConstraints& constraints,
@@ -91,14 +91,14 @@ double KindWalk::least_ms(const WorkSoFar& done, std::size_t index) {
   const double mean = work.ctas / static_cast<double>(work.workers);
   if (pass.cutlass) {
     set_spread(index, work);
-  } else if (share_of_cta(pass) < 1) {
-    work.waves = std::max(mean, share_of_cta(pass) * longest_cta(done, work, pass));
   } else if (work.ctas > pass.most_simulated) {
     // Equal CTAs run in waves; where there are too many to simulate, they end half a CTA after the mean.
     work.waves = done.even ? std::min(even_waves(work.ctas, work.workers), mean + 0.5) : mean;
   } else {
-    // Nor does a launch that is simulated end before its longest CTA.
-    work.waves = std::max(mean, done.even ? even_waves(work.ctas, work.workers) : longest_cta(done, work, pass));
+    // Nor does a launch that is simulated end before its longest CTA, or before as many of the shortest.
+    const double longest = share_of_cta(pass) * least_cta(done.longest, work, pass);
+    const double shortest = done.even ? 1 : least_cta(done.shortest, work, pass);
+    work.waves = std::max({mean, longest, rounds_[index] * shortest});
   }
   return (launch_time(work, pass.costs).total_ms + pass.added_ms) * (1 - kRounding);
 }
@@ -111,6 +111,8 @@ void KindWalk::share_spread() {
     double ctas = 1;  // the layout alone tells how many there are
     for (const GroupedKinds* axis : axes_)
       ctas *= axis->kinds->empty() ? 0.0 : static_cast<double>(axis->kinds->front().work[pass].ctas);
+    if (ctas > 0 && ctas * static_cast<double>(timed.repeats) <= timed.most_simulated)
+      rounds_[pass] = least_rounds(ctas * static_cast<double>(timed.repeats), timed);
     fixed_ms_ += (1 - kRounding) * (timed.added_ms + 1e-3 * timed.costs.launch_us) + ctas * timed.costs.cta_us * ms_of_us_[pass];
   }
 }

@@ -30,7 +30,7 @@ struct KindTuple {
 
 /// Products of what the kinds of the first axes do in one pass.
 struct WorkSoFar {
-  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, filled = 1, longest = 1;
+  double ctas = 1, visited = 1, without_elements = 1, unmasked = 1, filled = 1, longest = 1, shortest = 1;
   bool even = true;
 
   /// `padding_counts`: tiles along the axis are checked for bounds where they are padded.
@@ -97,6 +97,7 @@ class KindWalk {
   std::vector<std::vector<PerPass<Visits>>> behind_visits_;
   std::array<const KindGroup*, kMaxRank> entered_ = {};
   PerPass<double> masked_us_ = {0, 0}, least_us_ = {0, 0};
+  PerPass<double> rounds_ = {0, 0};    ///< least_rounds() of the launch
   PerPass<double> ms_of_us_ = {0, 0};  ///< what a microsecond of a head's CTAs makes a launch last, at least
   double fixed_ms_ = 0;  ///< launches, what comes before and after their CTAs' tiles
   double within_ms_ = 0;

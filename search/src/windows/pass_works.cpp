@@ -60,6 +60,7 @@ AxisWork PassWorks::work_along(const AxisMask& axis) {
     const std::int64_t full = tile_by_tile ? cta.full : 0;
     key_.insert(key_.end(), {cta.tiles, full});
     work.longest = std::max(work.longest, cta.tiles);
+    work.shortest = &cta == ctas.data() ? cta.tiles : std::min(work.shortest, cta.tiles);
     work.even = work.even && cta.tiles == ctas.front().tiles && (!tile_by_tile || full == ctas.front().full);
   }
   return work;

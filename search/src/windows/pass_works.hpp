@@ -22,7 +22,7 @@ struct AxisWork {
   std::int64_t without_elements = 0;  ///< pairs whose group, or tile, evaluates no mask
   std::int64_t unmasked = 0;          ///< of those, without a check for padding
   double filled = 0;                  ///< visited, less what their tiles lack of cutlass-fna (CutlassAxis::filled)
-  std::int64_t longest = 0;           ///< pairs of the CTA with most
+  std::int64_t longest = 0, shortest = 0;  ///< pairs of the CTA with most, and with fewest
   bool even = false;                  ///< all CTAs do the same
 };
 

@@ -1,8 +1,10 @@
 #include "windows/time_limit.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
+#include <natten_sim/core/cancellation.hpp>
 #include <natten_sim/models/tiles/kernel_time.hpp>
 #include <natten_sim/models/tiles/natten_visits.hpp>
 
@@ -40,10 +42,19 @@ double least_tile_us(const SearchSpace& space, const TilePair& tiles, const Time
   return least_masked_us;
 }
 
+/// FlexAttention's backward pass has CTAs of keys, with 4 of its 7 products, and others of queries.
+bool has_two_lists(const TimedPass& pass) {
+  return pass.walk == Walk::kBackward && pass.family == NattenBackend::kFlexFna;
+}
+
+std::size_t index_of(const SearchSpace& space, const TimedPass& pass) {
+  return Passes(space)[0].walk == pass.walk ? 0U : 1U;
+}
+
 /// No launch of a pass takes less than slowed_ms(fixed_ms + tile_ms * visited), less `clipped_share` of the second term
 /// where tiles lack all of their tokens.
 struct PassBound {
-  const PassCosts* costs = nullptr;
+  PassCosts costs;         ///< with the slow-down of masked pairs, which no pairs have less of
   std::size_t index = 0;  ///< in the order of Passes
   double fixed_ms = 0, tile_ms = 0;
   double dense_ms = 0;  ///< of all pairs of tiles
@@ -51,17 +62,19 @@ struct PassBound {
 
   /// The slope of slowed_ms, which is convex.
   [[nodiscard]] double slope(double ms) const {
-    const double both = ms + costs->slowdown_ms;
-    return both > 0 ? 1 + costs->slowdown * ms * (ms + 2 * costs->slowdown_ms) / (both * both) : 1;
+    const double both = ms + costs.slowdown_ms;
+    return both > 0 ? 1 + costs.slowdown * ms * (ms + 2 * costs.slowdown_ms) / (both * both) : 1;
   }
 };
 
+PassBound empty_bound(const SearchSpace& space, const TimedPass& pass) {
+  PassBound bound{.costs = pass.costs, .index = index_of(space, pass)};
+  bound.costs.slowdown *= 1 - pass.costs.spared_slowdown;
+  return bound;
+}
+
 /// A bound of a launch of one pass of a choice.
 using BoundOf = PassBound(const SearchSpace&, const TileChoice&, const TimedPass&);
-
-std::size_t index_of(const SearchSpace& space, const TimedPass& pass) {
-  return Passes(space)[0].walk == pass.walk ? 0U : 1U;
-}
 
 /// Tiles that one CTA streams where nothing is left out.
 double streamed_tiles(const SearchSpace& space, const TilePair& tiles, Walk walk) {
@@ -76,7 +89,7 @@ double streamed_tiles(const SearchSpace& space, const TilePair& tiles, Walk walk
 PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass) {
   const TilePair& tiles = tiles_of(choice, pass.walk);
   const auto repeats = static_cast<double>(pass.repeats);
-  PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
+  PassBound bound = empty_bound(space, pass);
   const double launched = launched_tiles(space, tiles, pass);
   const double share_ms = 1e-3 * repeats / static_cast<double>(pass.workers) * pass.least_tail;
   bound.fixed_ms = share_ms * launched * pass.costs.cta_us + 1e-3 * pass.costs.launch_us;
@@ -89,11 +102,11 @@ PassBound bound_of_mean(const SearchSpace& space, const TileChoice& choice, cons
 /// By one CTA, or as many in a row as even waves have, where CTAs are simulated; else visits take no time.
 PassBound bound_of_rounds(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass, bool even) {
   const TilePair& tiles = tiles_of(choice, pass.walk);
-  PassBound bound{.costs = &pass.costs, .index = index_of(space, pass)};
+  PassBound bound = empty_bound(space, pass);
   bound.fixed_ms = 1e-3 * pass.costs.launch_us;
   const double ctas = launched_tiles(space, tiles, pass) * static_cast<double>(pass.repeats);
   if (pass.family == NattenBackend::kCutlassFna || ctas > pass.most_simulated) return bound;
-  const double rounds = share_of_cta(pass) * (even ? even_waves(ctas, pass.workers) : 1);
+  const double rounds = even ? least_rounds(ctas, pass) : share_of_cta(pass);
   bound.fixed_ms += 1e-3 * rounds * pass.costs.cta_us;
   bound.tile_ms = 1e-3 * rounds * least_tile_us(space, tiles, pass);
   bound.dense_ms = bound.tile_ms * streamed_tiles(space, tiles, pass.walk);
@@ -125,7 +138,7 @@ std::vector<double> loads_taking(double ms, const std::vector<PassBound>& passes
     const double middle = (low + high) / 2;
     const std::vector<double> all = loads(middle);
     double taken = 0;
-    for (std::size_t i = 0; i < passes.size(); ++i) taken += slowed_ms(all[i], *passes[i].costs);
+    for (std::size_t i = 0; i < passes.size(); ++i) taken += slowed_ms(all[i], passes[i].costs);
     (taken <= ms ? low : high) = middle;
   }
   return loads(low);
@@ -140,7 +153,7 @@ CostLimit limit_within(double ms, const std::vector<PassBound>& passes) {
     // slowed(x) >= slowed(load) + slope * (x - load), with x = fixed + tile * visited.
     limit.scale[pass.index] = slope * pass.tile_ms;
     limit.clipped_share[pass.index] = pass.clipped_share;
-    limit.most -= slowed_ms(loads[i], *pass.costs) + slope * (pass.fixed_ms - loads[i]);
+    limit.most -= slowed_ms(loads[i], pass.costs) + slope * (pass.fixed_ms - loads[i]);
   }
   limit.most += ms * kBoundRounding;
   return limit;
@@ -170,6 +183,30 @@ std::vector<CostLimit> limits_within(const SearchSpace& space, const TimeObjecti
 
 }  // namespace
 
+double share_of_cta(const TimedPass& pass) {
+  const double share = has_two_lists(pass) ? 0.5 : 1.0;
+  return pass.costs.lone_share > 0 ? share * shared_pace(1, pass.costs.ctas_per_sm, pass.costs.lone_share) : share;
+}
+
+double least_rounds(double ctas, const TimedPass& pass) {
+  const PassCosts& costs = pass.costs;
+  if (has_two_lists(pass)) return share_of_cta(pass);
+  if (!(costs.lone_share > 0)) return even_waves(ctas, pass.workers);
+  // One SM has its share of them, rounded up. Its places, one CTA after the other, advance together: where the n-th
+  // CTAs of j places are at work, they take the pace of j.
+  const std::int64_t places = costs.ctas_per_sm;
+  const auto of_sm = static_cast<std::size_t>(std::ceil(ctas * static_cast<double>(places) / static_cast<double>(pass.workers)));
+  std::vector<double> paces, least(of_sm + 1, std::numeric_limits<double>::infinity());
+  for (std::int64_t at_once = 1; at_once <= places; ++at_once) paces.push_back(shared_pace(at_once, places, costs.lone_share));
+  least[0] = 0;
+  for (std::size_t some = 1; some <= of_sm; ++some) {
+    poll();
+    for (std::size_t at_once = 1; at_once <= std::min(paces.size(), some); ++at_once)
+      least[some] = std::min(least[some], least[some - at_once] + paces[at_once - 1]);
+  }
+  return least[of_sm];
+}
+
 bool has_limit(const TimeObjective& objective) {
   return std::any_of(objective.choices.begin(), objective.choices.end(),
                      [](const TimedChoice& choice) { return choice.most_ms > 0; });
@@ -192,7 +229,7 @@ std::vector<CostLimit> shortest_within(const SearchSpace& space, const TimeObjec
 
 double least_ms_visiting(const SearchSpace& space, const TileChoice& choice, const TimedPass& pass, double visited) {
   const PassBound bound = bound_of_mean(space, choice, pass);
-  return (slowed_ms(bound.fixed_ms + bound.tile_ms * (1 - bound.clipped_share) * visited, pass.costs) + pass.added_ms) * (1 - kBoundRounding);
+  return (slowed_ms(bound.fixed_ms + bound.tile_ms * (1 - bound.clipped_share) * visited, bound.costs) + pass.added_ms) * (1 - kBoundRounding);
 }
 
 std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective) {

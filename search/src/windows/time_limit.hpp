@@ -37,10 +37,12 @@ namespace natten_sim {
 /// FlexAttention, which masks tile by tile. The others evaluate the mask in all of them or in none.
 [[nodiscard]] std::vector<PerPass<double>> masked_costs(const SearchSpace& space, const TimeObjective& objective);
 
-/// Share of what a walked tile takes that one CTA takes at least. FlexAttention's backward pass has CTAs of keys, with
-/// 4 of its 7 products, and others of queries.
-[[nodiscard]] inline double share_of_cta(const TimedPass& pass) noexcept {
-  return pass.walk == Walk::kBackward && pass.family == NattenBackend::kFlexFna ? 0.5 : 1.0;
-}
+/// Share of what a walked tile takes that one CTA takes at least: a tile may be divided between lists of CTAs, and a CTA
+/// alone on its SM may be faster than with others.
+[[nodiscard]] double share_of_cta(const TimedPass& pass);
+
+/// What a launch takes at least that runs `ctas` CTAs, over what the shortest of them takes with others on its SM.
+/// O(ctas over SMs).
+[[nodiscard]] double least_rounds(double ctas, const TimedPass& pass);
 
 }  // namespace natten_sim

@@ -1,6 +1,7 @@
 // The search by time where launches are simulated CTA by CTA, so that the longest CTA bounds them: against plain
 // enumeration.
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <natten_sim/models/tiles/natten_visits.hpp>
 #include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/sim/tiles/kernel_grid.hpp>
+#include <natten_sim/sim/tiles/shared_sm.hpp>
 
 #include "catch.hpp"
 
@@ -42,8 +44,12 @@ double time_of(const TimedPass& pass, const TilePair& tiles, const NeighborhoodM
       costs.push_back(pass.costs.cta_us +
                       (mixed ? full * pass.costs.unmasked_tile_us + (all - full) * masked_us : all * tile_us));
     }
-    const GridRun run = run_grid(costs, pass.repeats, pass.workers, CtaSchedule::kGrid);
-    work.waves = run.makespan / run.busy * work.ctas / static_cast<double>(work.workers);
+    const std::int64_t places = pass.costs.ctas_per_sm;
+    const double makespan =
+        pass.costs.lone_share > 0 ? run_shared(costs, pass.repeats, {pass.workers / places, places, pass.costs.lone_share})
+                                  : run_grid(costs, pass.repeats, pass.workers, CtaSchedule::kGrid).makespan;
+    const double busy = std::accumulate(costs.begin(), costs.end(), 0.0) * static_cast<double>(pass.repeats);
+    work.waves = makespan / busy * work.ctas;
   }
   return launch_time(work, pass.costs).total_ms + pass.added_ms;
 }
@@ -182,6 +188,46 @@ TEST_CASE("where launches are simulated, the fastest has the least time of all a
             CHECK(time_of(question, first.mask, first.tile_choice) <= best.ms * (1 + 1e-12));
             CHECK(first.count.attended_pairs == best.attended);
           }
+        }
+      }
+    }
+  }
+}
+
+/// CTAs of which several share an SM, faster alone, and power that masked pairs are spared.
+void share_sms(Question& question, std::int64_t places) {
+  for (TimedChoice& choice : question.objective.choices) {
+    for (TimedPass& pass : choice.passes) {
+      pass.costs.ctas_per_sm = places;
+      pass.costs.lone_share = 0.6;
+      pass.costs.slowdown = 0.5, pass.costs.slowdown_ms = 0.02;
+      pass.costs.spared_slowdown = pass.walk == Walk::kForward ? 1 : 0.7;
+    }
+  }
+}
+
+TEST_CASE("where CTAs share SMs and masked pairs are spared power, the fastest has the least time of all") {
+  for (const NattenBackend family : {NattenBackend::kHopperFna, NattenBackend::kFlexFna}) {
+    for (const auto& [input, both] : {std::pair{Extents{47}, true}, std::pair{Extents{9, 11}, false}, std::pair{Extents{6, 7}, true}}) {
+      // Launches of less than one CTA an SM, of one wave, and of several.
+      for (const auto& [heads, workers, places] : {std::tuple<std::int64_t, std::int64_t, std::int64_t>{1, 264, 2}, {3, 36, 3}, {7, 12, 2}}) {
+        Question question = question_of(input, both, family, heads, workers, 1e6);
+        share_sms(question, places);
+        const Enumeration all(question);
+        question.objective.exact_ms = [&](const NeighborhoodMask& mask, std::size_t choice) {
+          return time_of(question, mask, choice);
+        };
+        for (const double sparsity : {0.35, 0.6, 0.82, 0.95}) {
+          CAPTURE(to_string(input), both, family == NattenBackend::kFlexFna, heads, places, sparsity);
+          SearchConstraints constraints;
+          constraints.sparsity = SparsityRange{0, sparsity};
+          const DistinctResult found = search_fastest(question.space, constraints, question.objective, 1, Distinct::kWindow);
+          REQUIRE(found.search.candidates.size() == 1);
+          CHECK(found.complete);
+          const Candidate& first = found.search.candidates[0];
+          const Best best = all.best(sparsity);
+          CHECK(time_of(question, first.mask, first.tile_choice) <= best.ms * (1 + 1e-12));
+          CHECK(first.count.attended_pairs == best.attended);
         }
       }
     }

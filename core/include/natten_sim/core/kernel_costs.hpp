@@ -127,6 +127,7 @@ struct PassCosts {
   double launch_us = 0;                       ///< once
   double slowdown = 0;     ///< of runs much longer than `slowdown_ms`: power, as a fraction
   double slowdown_ms = 0;  ///< a run of this length has half of it
+  double spared_slowdown = 0;  ///< share of `slowdown` that masked pairs are spared, 0 to 1: they draw less power
   double step_jitter = 0;  ///< how far CTAs of equal work fall out of step in one, as a share of it
   double lock_share = 0;   ///< of a pair's time, what a CTA adds to a gradient that others add to, one after the other
   double clipped_share = 0;  ///< of a pair's time, what is saved where its tiles lack all of their tokens

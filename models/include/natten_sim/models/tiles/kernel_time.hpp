@@ -105,7 +105,8 @@ struct LaunchTime {
 /// O(1). Linear in all costs but the slow-down.
 [[nodiscard]] LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs);
 
-/// `ms` of work when power is no limit, as it takes: ms (1 + s ms / (ms + h)).
+/// `ms` of work when power is no limit, as it takes: ms (1 + s ms / (ms + h)). A launch of masked pairs is spared
+/// `spared_slowdown` of what that adds.
 [[nodiscard]] double slowed_ms(double ms, const PassCosts& costs) noexcept;
 
 /// Costs of launches that follow each other after `rest_ms`, in which the GPU rests or does lighter work. The
