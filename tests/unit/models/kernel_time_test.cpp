@@ -110,6 +110,19 @@ std::vector<MeasuredLaunch> runs_of_known_costs() {
   return runs;
 }
 
+TEST_CASE("masked pairs are spared their share of what power adds") {
+  PassCosts spared = costs();
+  spared.spared_slowdown = 0.75;
+  const auto slowdown = [](const LaunchWork& work, const PassCosts& of) { return launch_time(work, of).slowdown_ms; };
+  const LaunchWork unmasked = run(12000, 60.0 * 12000, 0, 0, 2).work, masked = run(12000, 0, 0, 60.0 * 12000, 2).work;
+  const LaunchWork half = run(12000, 30.0 * 12000, 0, 30.0 * 12000, 2).work;
+  CHECK(slowdown(unmasked, spared) == slowdown(unmasked, costs()));
+  CHECK(slowdown(masked, spared) == Approx(0.25 * slowdown(masked, costs())));
+  CHECK(slowdown(half, spared) == Approx((1 - 0.75 / 2) * slowdown(half, costs())));
+  CHECK(launch_time(masked, spared).total_ms ==
+        Approx(launch_time(masked, costs()).total_ms - 0.75 * slowdown(masked, costs())));
+}
+
 TEST_CASE("launches without rest and with a long one tell how far power slows a kernel down") {
   // Short launches alone cannot: 4 ms of 30 show an eighth of the limit.
   PassCosts truth = costs();
@@ -129,6 +142,24 @@ TEST_CASE("launches without rest and with a long one tell how far power slows a 
   };
   CHECK(off(both) < 0.1);
   CHECK(off(paused) > 0.3);
+}
+
+TEST_CASE("what masked pairs are spared is fitted where a prior says that they are") {
+  PassCosts truth = costs();
+  truth.slowdown = 0.12, truth.spared_slowdown = 0.6;
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  for (const double tiles : {60.0, 400.0, 2500.0}) {
+    runs.push_back(run(12000, tiles * 12000, 0, 0, 2));
+    runs.push_back(run(12000, 0, 0, tiles * 12000, 2));
+  }
+  for (MeasuredLaunch& each : runs) each.ms = launch_time(each.work, truth).total_ms;
+  std::vector<CostPrior> priors = kPriors;
+  CHECK(fit_costs(runs, priors).costs.spared_slowdown == 0);
+  priors.push_back({"spared_slowdown", 0.8, 3, ""});
+  const CostFit fit = fit_costs(runs, priors);
+  CHECK(fit.costs.spared_slowdown == Approx(0.6).epsilon(0.1));
+  CHECK(fit.costs.slowdown == Approx(0.12).epsilon(0.1));
+  CHECK(fit.costs.evidence.left_out->worst < 0.02);
 }
 
 TEST_CASE("without a prior for how long the limit takes to bite, it bites within a millisecond") {
