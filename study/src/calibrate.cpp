@@ -9,6 +9,7 @@
 #include <natten_sim/study/cell_costs.hpp>
 
 #include "calibrated_copies.hpp"
+#include "copies.hpp"
 #include "flex_blocks.hpp"
 #include "timed_kernel.hpp"
 
@@ -329,7 +330,7 @@ CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& cont
     KernelCosts& entry = entry_of(answer.passes.back(), runs.front(), answer.entries);
     entry.passes.push_back(answer.passes.back().costs);
     for (PermutationRate& rate :
-         calibrated_copy_rates(runs, entry.passes.back().launch_us, question.source, context))
+         calibrated_copy_rates(runs, copy_launch_us(context.catalog), question.source, context))
       entry.permutation.push_back(std::move(rate));
   }
   for (KernelCosts& entry : answer.entries) keep_copy_rates(context.catalog, entry);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "timed_kernel.hpp"
+
 namespace natten_sim::study {
 namespace {
 
@@ -83,6 +85,8 @@ std::optional<PermutationRate> copy_rate(const KernelCosts& costs, const Device&
   std::optional<PermutationRate> rate = on_axes(axes);
   return rate || axes > 1 ? rate : as_on_two_axes(on_axes(2), on_axes(3));
 }
+
+double copy_launch_us(const Catalog& catalog) { return prior_value(catalog.cost_priors.forward, "launch_us", 0); }
 
 double copy_ms(const PermutedTensor& copy, const PermutationRate& rate, double launch_us) {
   const double bytes = static_cast<double>(copy.bytes_read) + static_cast<double>(copy.bytes_written);

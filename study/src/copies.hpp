@@ -18,6 +18,10 @@ namespace natten_sim::study {
                                                        std::size_t axes, const NattenRules& release,
                                                        const Catalog& catalog);
 
+/// Launch of a copy: that of an empty kernel, which is expected of all kernels. What is fitted to one has what it does
+/// before its CTAs in it.
+[[nodiscard]] double copy_launch_us(const Catalog& catalog);
+
 /// A launch for each copy, and its bytes over their rate.
 [[nodiscard]] double copy_ms(const PermutedTensor& copy, const PermutationRate& rate, double launch_us);
 [[nodiscard]] double copies_ms(const TokenPermutation& permutation, const PermutationRate& rate,

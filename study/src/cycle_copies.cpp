@@ -59,7 +59,7 @@ std::optional<CycleCopies> cycle_copies(const Setting& setting, const Neighborho
   const auto& costs = std::get<KernelCosts>(found);
   const auto rate = copy_rate(costs, device, mask.rank(), context.catalog.natten_release({}), context.catalog);
   if (!rate) return std::nullopt;
-  const double launch_us = costs.costs_of(Walk::kForward)->launch_us;
+  const double launch_us = copy_launch_us(context.catalog);
   CycleCopies copies{.interval = rate->interval};
   std::int64_t axes = 0;
   for (const AxisMask& axis : mask) {

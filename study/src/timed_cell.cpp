@@ -29,14 +29,14 @@ std::optional<Copies> copies_of(const TimeQuestion& question, const TimedCell& c
   if (!rate) return std::nullopt;
   const TokenPermutation permutation =
       token_permutation(question.mask, kernel.family, question.tiles, question.pass, question.sizes);
-  return Copies{copies_ms(permutation, *rate, cell.pass.launch_us),
+  return Copies{copies_ms(permutation, *rate, copy_launch_us(catalog)),
                 CopyEvidence{rate->natten, rate->origin, rate->interval, rate->source}};
 }
 
 /// NATTEN's kernels of a family without grouped heads are handed K and V of all heads. None: the rate of the
 /// device's memory is not known.
 std::optional<double> repetition_ms(const TimeQuestion& question, const TimedKernel& kernel,
-                                    const PassCosts& costs, const Device& device) {
+                                    const Catalog& catalog, const Device& device) {
   const bool of_natten = !kernel.dense || kernel.name == fmha_name(kernel.family);
   if (!of_natten || kernel.in_place) return 0.0;
   const std::vector<HeadRepetition> copies =
@@ -44,7 +44,7 @@ std::optional<double> repetition_ms(const TimeQuestion& question, const TimedKer
   if (!copies.empty() && !device.dram_bytes_per_s) return std::nullopt;
   double ms = 0;
   for (const HeadRepetition& copy : copies)
-    ms += 1e-3 * costs.launch_us +
+    ms += 1e-3 * copy_launch_us(catalog) +
           1e3 * static_cast<double>(checked_add(copy.bytes_read, copy.bytes_written, "bytes")) /
               device.dram_bytes_per_s->value;
   return ms;
@@ -131,7 +131,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
     const bool looked_up = !kernel.dense && !dense.library && dense.family != NattenBackend::kCutlassFna;
     if (looked_up && known && natten != dense.name) continue;
     const double ms = (causal ? causal_ms(question, dense, costs, cell) : unmasked_ms(question, dense, costs, cell, keys)) +
-                      repetition_ms(question, dense, cell.pass, device).value_or(0);
+                      repetition_ms(question, dense, cell.context->catalog, device).value_or(0);
     if (least && ms >= *least) continue;
     least = ms;
     around.dense_kernel = dense.name;
@@ -142,7 +142,7 @@ void find_dense(const TimeQuestion& question, const TimedCell& cell, Surrounding
   if (!least) {
     around.dense_kernel = kernel.name + (kernel.dense ? "" : " without a mask");
     least = unmasked_ms(question, kernel, cell.pass, cell, keys) +
-            repetition_ms(question, kernel, cell.pass, device).value_or(0);
+            repetition_ms(question, kernel, cell.context->catalog, device).value_or(0);
   }
   around.dense_ms = *least;
 }
@@ -277,7 +277,7 @@ Surroundings surroundings_of(const TimeQuestion& question, const TimedCell& cell
   around.added_ms = additional_ms(question, cell);
   if (!around.added_ms) return around;
   around.copies = copies_of(question, cell);
-  around.repetition_ms = repetition_ms(question, cell.kernel, cell.pass, *cell.device);
+  around.repetition_ms = repetition_ms(question, cell.kernel, cell.context->catalog, *cell.device);
   find_dense(question, cell, around);
   return around;
 }

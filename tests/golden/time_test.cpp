@@ -170,7 +170,7 @@ TEST_CASE("suggested runs differ from each other and from what was measured, and
                                 "/data/kernel-runs/natten-h200.csv --suggestions 5");
   std::set<std::string> seen;
   const auto key = [](const Json& run) {
-    return run["pass"].dump() + run["input"].dump() + run["window"].dump() + run["stride"].dump() +
+    return run["pass"].dump() + run["heads"].dump() + run["input"].dump() + run["window"].dump() + run["stride"].dump() +
            run["q_tile"].dump() + run["kv_tile"].dump();
   };
   for (const Json& run : result["runs"]) seen.insert(key(run));

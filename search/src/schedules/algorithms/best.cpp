@@ -1,11 +1,11 @@
-// Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered
-// algorithm of the table in both dispatches, then list schedules in several launch orders and of packed chains,
-// then as many random restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of
-// 500 nodes an iteration, which may cover every schedule. It stops when the lower bound is met. A time limit
-// takes the place of the effort: then both searches go on until the bound is met or time is up. Of many tasks
-// kSoon comes first, and what follows while SearchBudget affords it. When time is up, a step is given up. With
-// dynamic dispatch requested, a searched schedule counts as it runs when dispatched dynamically. With a limit
-// of heads in flight, launches are section by section, and a schedule with fewer heads beyond the limit wins.
+// Search for the earliest deterministic schedule of any mask, workers, heads and costs. Tries every ordered algorithm of
+// the table in both dispatches, then list schedules in several launch orders and of packed chains, then as many random
+// restarts and local changes as the effort says, and, up to 32 tasks, branch and bound of 500 nodes an iteration, which
+// may cover every schedule. It stops when the lower bound is met. A time limit takes the place of the effort: then both
+// searches go on until the bound is met or time is up. Of many tasks kSoon comes first, and what follows while
+// SearchBudget affords it. When time is up, a step is given up. With dynamic dispatch requested, a searched schedule
+// counts as it runs when dispatched dynamically. With a limit of heads in flight, launches are section by section, and a
+// schedule with fewer heads beyond the limit wins.
 #include <algorithm>
 #include <compare>
 #include <functional>
@@ -27,8 +27,7 @@ namespace natten_sim::schedules {
 namespace {
 
 constexpr std::int64_t kTimedTasks = 128;  // of a problem whose schedules are all tried, under a time limit
-/// The rule that is closest to the bound with most masks, in the time of one simulation.
-constexpr const char* kSoon = "spt";
+constexpr const char* kSoon = "spt";  // closest to the bound with most masks, in the time of one simulation
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 /// Score of a schedule; the smaller one wins.
