@@ -16,10 +16,10 @@ constexpr NumberField<PassCosts> kCosts[] = {{"unmasked_tile_us", &PassCosts::un
 
 /// Those that few kernels have; 0 where they are absent.
 constexpr NumberField<PassCosts> kOfFew[] = {{"step_jitter", &PassCosts::step_jitter},
-                                                   {"lock_share", &PassCosts::lock_share},
-                                                   {"clipped_share", &PassCosts::clipped_share},
-                                                   {"spared_slowdown", &PassCosts::spared_slowdown},
-                                                   {"prepared_bytes_per_s", &PassCosts::prepared_bytes_per_s}};
+                                             {"lock_share", &PassCosts::lock_share},
+                                             {"clipped_share", &PassCosts::clipped_share},
+                                             {"spared_slowdown", &PassCosts::spared_slowdown},
+                                             {"prepared_bytes_per_s", &PassCosts::prepared_bytes_per_s}};
 
 /// Of one tile pair, and longest run that is half slowed down: what calibrate can fit to the longest times that runs
 /// may have.

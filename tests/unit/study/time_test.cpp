@@ -154,6 +154,14 @@ TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other 
   CHECK(four.kernel_ms == Approx(two.kernel_ms).epsilon(1e-9));
   const double launch_ms = 1e-3 * file["kernels"][0]["forward"]["launch_us"].get<double>();
   CHECK(alone_ms - launch_ms == Approx((two.kernel_ms - launch_ms) * 0.5 / share).epsilon(1e-3));
+  for (const char* key : {"lone_share", "spared_slowdown"}) {  // shares
+    for (const double none : {-0.1, 1.1}) {
+      Json wrong = file;
+      wrong["kernels"][0]["forward"][key] = none;
+      study::Context context = study::default_context();
+      CHECK_THROWS_AS(add_kernel_times(context.catalog, wrong.dump(), "test"), MalformedData);
+    }
+  }
   // What a kernel states holds for a pass that states none.
   file["kernels"][0]["forward"].erase("ctas_per_sm");
   file["kernels"][0]["ctas_per_sm"] = 2;
