@@ -70,8 +70,8 @@ TEST_CASE("a plan names both attentions, what the rest stands on, and the bounds
     for (const auto& [name, unit] :
          {std::pair{"attention", "_ms"}, {"communication", "_ms"}, {"rest", "_ms"}, {"step", "_ms"}, {"run", "_s"}}) {
       INFO(plan << " " << name);
-      const auto at = [&](const char* bound) {
-        return result[plan][std::string(name) + bound + unit].get<double>();
+      const auto at = [&result, plan, member = std::string(name), end = unit](const char* bound) {
+        return result[plan][member + bound + end].get<double>();
       };
       CHECK(at("_low") < at(""));
       CHECK(at("") < at("_high"));

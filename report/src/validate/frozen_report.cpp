@@ -72,8 +72,8 @@ Rows frozen_rows(const FrozenPredictions& frozen) {
 std::string frozen_text(const FrozenPredictions& frozen) {
   std::vector<std::vector<std::string>> table = {{"point", "counter", "predicted", "low", "high"}};
   for (const auto& [suite, point, prediction] : frozen.predictions) {
-    const auto end = [&](double validate::PredictedInterval::* member) {
-      return prediction.interval ? fmt::format("{:.6g}", (*prediction.interval).*member) : std::string();
+    const auto end = [&interval = prediction.interval](double validate::PredictedInterval::* member) {
+      return interval ? fmt::format("{:.6g}", (*interval).*member) : std::string();
     };
     table.push_back({validate::key_of(point), prediction.counter, fmt::format("{:.6g}", prediction.value),
                      end(&validate::PredictedInterval::low), end(&validate::PredictedInterval::high)});

@@ -229,7 +229,7 @@ class ChoicesWithin {
     const auto& [space, asked, objective, top, distinct, run] = request_;
     TableRequest wanted{.attended = attended_bounds(space, asked), .from = 0, .to = 0.03};
     std::int64_t evaluated = 0;
-    const auto done = [&] { return within_ && space.phase == SearchPhase::kBoth; };
+    const auto done = [this, phase = space.phase] { return within_ && phase == SearchPhase::kBoth; };
     for (std::size_t most = kFewChoices; !done() && most <= kMostSketched && kept_.size() > most; most *= 4) {
       const ChoicePart some = part_of(space, objective, bounds_.most_promising(kept_, most));
       std::int64_t counted = 0;

@@ -105,27 +105,46 @@ template <typename V, typename Describe>
 
 }  // namespace described
 
+namespace described {
+
+/// Members, each of the value of the one before it.
+template <typename... Members>
+struct Path {};
+
+template <typename First, typename... Rest>
+struct Path<First, Rest...> {
+  First first;
+  Path<Rest...> rest;
+
+  template <typename V>
+  decltype(auto) operator()(const V& value) const {
+    if constexpr (kOptional<V>) {
+      using Found = std::remove_cvref_t<decltype((*this)(*value))>;
+      using Result = std::conditional_t<kOptional<Found>, Found, std::optional<Found>>;
+      return value ? Result((*this)(*value)) : Result();
+    } else if constexpr (!std::is_invocable_v<const First&, const V&>) {
+      return (*this)(*value);
+    } else if constexpr (sizeof...(Rest) == 0) {
+      return std::invoke(first, value);
+    } else if constexpr (kOwned<std::invoke_result_t<const First&, const V&>>) {
+      using Found = std::remove_cvref_t<decltype(rest(std::invoke(first, value)))>;
+      return Found(rest(std::invoke(first, value)));
+    } else {
+      return rest(std::invoke(first, value));
+    }
+  }
+};
+
+}  // namespace described
+
+/// The end of a path; see below.
+[[nodiscard]] inline described::Path<> path() { return {}; }
+
 /// The member `first` of a value, of that the member `second`, and so on; of an optional on the way that of
 /// its value, if it has one; of a pointer, which may not be null, that of what it points to.
 template <typename First, typename... Rest>
-[[nodiscard]] auto path(First first, Rest... rest) {
-  return [=](const auto& value) -> decltype(auto) {
-    using V = std::remove_cvref_t<decltype(value)>;
-    if constexpr (described::kOptional<V>) {
-      using Found = std::remove_cvref_t<decltype(path(first, rest...)(*value))>;
-      using Result = std::conditional_t<described::kOptional<Found>, Found, std::optional<Found>>;
-      return value ? Result(path(first, rest...)(*value)) : Result();
-    } else if constexpr (!std::is_invocable_v<const First&, const V&>) {
-      return path(first, rest...)(*value);
-    } else if constexpr (sizeof...(rest) == 0) {
-      return std::invoke(first, value);
-    } else if constexpr (described::kOwned<std::invoke_result_t<const First&, const V&>>) {
-      using Found = std::remove_cvref_t<decltype(path(rest...)(std::invoke(first, value)))>;
-      return Found(path(rest...)(std::invoke(first, value)));
-    } else {
-      return path(rest...)(std::invoke(first, value));
-    }
-  };
+[[nodiscard]] described::Path<First, Rest...> path(First first, Rest... rest) {
+  return {first, path(rest...)};
 }
 
 /// As path() from what `find` points to; none where that is null.
