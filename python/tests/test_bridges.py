@@ -9,7 +9,7 @@ import hypothesis.strategies as st
 import natten_sim
 import numpy as np
 import pytest
-from conftest import ABSENT
+from conftest import ABSENT, Program
 from hypothesis import given, settings
 from natten_sim._dq_order import table_of
 from test_brute_force import axes, axis_mask, keywords_of
@@ -333,3 +333,16 @@ def test_natten_arguments_are_those_of_the_printed_call() -> None:
     with pytest.raises(natten_sim.Error) as raised:
         natten_sim.natten.kwargs(natten_sim.count(input=(64, 64), window=(9, 9), cyclic=(False, True)))
     assert raised.value.parameter == "cyclic"
+
+
+@pytest.mark.parametrize("line", [
+    "-i 64 48 -w 16 12 -s 4 2 --q-tile 16 8 --kv-tile 8 8",
+    "-i 12 16 20 -w 6 5 8 --dilation 2 1 1 -c 0 1 0 --q-tile 2 4 8 --kv-tile 4 4 4",
+    "-i 40 36 -w 9 7 --cyclic 1 0 --kernel flexattention --q-tile 8 8 --kv-tile 8 4",
+])
+def test_the_script_of_flex_attention_names_the_plan_that_was_counted(line: str, program: Program) -> None:
+    script = program.run("count", *line.split(), "--emit", "flex", "--quiet").stdout
+    comment = "".join(each.lstrip("#").strip() for each in script.splitlines() if each.startswith("#"))
+    call = comment[comment.index("natten_sim.flex.plan("):].removesuffix(".")
+    plan = eval(call, {"natten_sim": natten_sim})
+    assert plan.visited == program.json(f"count {line}")["result"]["visited_tiles"]

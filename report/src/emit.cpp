@@ -50,14 +50,27 @@ std::string emitted_around(EmitKind kind, const NeighborhoodMask& cyclic, const 
   return "# " + natten_path_note(rules, call) + "\n" + settings_before(call) + natten_python_around(rules, call, cyclic) + "\n";
 }
 
+/// What the script has for the tiles that were counted, and what runs them.
+std::string note_on_blocks(const TilingProblem& forward) {
+  if (forward.tiling != Tiling::kMultiDimensional) return "";
+  const NeighborhoodMask& mask = forward.mask;
+  std::string plan = "input=" + python_tuple(input_of(mask)) + ", window=" + python_tuple(window_of(mask)) +
+                     ", stride=" + python_tuple(stride_of(mask)) + ",\n#     dilation=" + python_tuple(dilation_of(mask)) +
+                     ", causal=" + python_tuple(causal_of(mask));
+  if (has_cycle(mask)) plan += ", cyclic=" + python_tuple(cyclic_of(mask));
+  return "# Blocks are FlexAttention's own: 128 tokens in row-major order. The tiles that were counted are run by\n"
+         "# natten_sim.flex.plan(" + plan + ",\n#     q_tile=" + python_tuple(forward.tiles.q_tile) +
+         ", kv_tile=" + python_tuple(forward.tiles.kv_tile) + ").\n";
+}
+
 }  // namespace
 
 std::string emitted(EmitKind kind, const study::Setting& setting, const TilingProblem& forward,
                     const TilingProblem* backward, const study::Context& context,
                     const study::CountAnswer* padded) {
   if (kind == EmitKind::kFlex)
-    return flex_attention_script(study::attention_call_of(setting, forward, backward),
-                                 cyclic_of(forward.mask));
+    return note_on_blocks(forward) +
+           flex_attention_script(study::attention_call_of(setting, forward, backward), cyclic_of(forward.mask));
   if (kind == EmitKind::kBlockMask) {
     if (forward.kv_tiling != KvTiling::kStatic || forward.tiling != Tiling::kMultiDimensional)
       throw InvalidParameter("emit", to_string(kind), "static, multi-dimensional tiling");
