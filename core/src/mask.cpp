@@ -65,6 +65,13 @@ bool has_cycle(const NeighborhoodMask& mask) noexcept {
   return false;
 }
 
+bool has_causal_axis(const NeighborhoodMask& mask) noexcept {
+  for (const AxisMask& axis : mask) {
+    if (axis.causal) return true;
+  }
+  return false;
+}
+
 void require_no_cycle(const NeighborhoodMask& mask, const char* accepted) {
   for (std::size_t axis = 0; axis < mask.rank(); ++axis) {
     if (mask[axis].cyclic)

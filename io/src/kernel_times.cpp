@@ -56,6 +56,8 @@ void read_rare(const StrictObject& fields, PassCosts& costs) {
     if (!(value >= 0 && value < kMostMicroseconds)) fields.fail(field.key, "0 or more");
   }
   if (!(costs.spared_slowdown <= 1)) fields.fail("spared_slowdown", "a share of the slow-down, 0 to 1");
+  if (fields.has("causal_two_axes")) costs.causal_two_axes = fields.number("causal_two_axes");
+  if (!(costs.causal_two_axes > 0 && costs.causal_two_axes <= 100)) fields.fail("causal_two_axes", "over 0, at most 100");
   if (!fields.has("axes_tile_us")) return;
   const Json& axes = fields.array("axes_tile_us");
   if (axes.size() != costs.axes_tile_us.size()) fields.fail("axes_tile_us", "three times: on 1, 2 and 3 axes");
@@ -74,7 +76,8 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   const StrictObject fields(
       entry, where,
       keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
-                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "axes_tile_us", "masked_tile_us",
+                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "causal_two_axes", "axes_tile_us",
+                       "masked_tile_us",
                        "runs", "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;

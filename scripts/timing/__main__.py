@@ -82,6 +82,7 @@ def parsed(words: list[str] | None) -> argparse.Namespace:
     draw.add_argument("--points", type=int, default=24, help="of each kernel")
     draw.add_argument("--head-dims", type=int, nargs="+", default=[64, 128])
     draw.add_argument("--short", action="store_true", help="one to four heads of short sequences and small layouts")
+    draw.add_argument("--long", action="store_true", help="neighborhoods: launches of 20 to 100 ms at 500 TFLOP/s")
     draw.add_argument("--place", type=int, default=1000)
     draw.add_argument("--title")
     judge = command("judge", of("judgement", "judge"), "say how far frozen predictions were off")

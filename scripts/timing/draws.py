@@ -16,20 +16,31 @@ from suite_points import DATA
 
 TILES = {1: ["128"], 2: ["8x16", "16x8"], 3: ["4x4x8", "2x8x8"]}
 #: The range of tokens, or of each axis.
-LONG = {1: (3072, 40960), 2: (40, 220), 3: (8, 48)}
+USUAL = {1: (3072, 40960), 2: (40, 220), 3: (8, 48)}
 SHORT = {1: (256, 4096), 2: (16, 80), 3: (4, 24)}
+LONG = {1: (24576, 131072), 2: (128, 384), 3: (24, 72)}
 
 
 def text(numbers: Any) -> str:
     return "x".join(map(str, numbers))
 
 
+#: Of what --long draws: seconds at 500 TFLOP/s, of which a launch of tensor operations does some 200 to 650.
+LONG_SECONDS = (0.02, 0.1)
+
+
+def seconds_of(point: dict[str, Any]) -> float:
+    """Of the multiplications that a launch of windows keeps, causal or not, at 500 TFLOP/s."""
+    pairs = math.prod(int(length) for name in ("input", "window") for length in point[name].split("x"))
+    return float((4 if point["pass"] == "forward" else 10) * point["heads"] * point["head_dim"] * pairs / 5e14)
+
+
 def heads_of(rng: random.Random) -> int:
     return rng.randint(1, 4) if rng.random() < 1 / 3 else rng.choice([6, 8, 10, 12, 16, 20, 24])
 
 
-def neighborhood(rng: random.Random, axes: int, short: bool) -> dict[str, str]:
-    layout = [rng.randint(*(SHORT if short else LONG)[axes]) for _ in range(axes)]
+def neighborhood(rng: random.Random, axes: int, ranges: dict[int, tuple[int, int]]) -> dict[str, str]:
+    layout = [rng.randint(*ranges[axes]) for _ in range(axes)]
     window = [max(2, int(length * rng.uniform(0.1, 0.7))) for length in layout]
     stride = [rng.choice([1, 1, rng.randint(1, each)]) for each in window]
     return {"input": text(layout), "window": text(window), "stride": text(stride),
@@ -73,7 +84,9 @@ def points(rng: random.Random, arguments: argparse.Namespace) -> Iterator[dict[s
                        "q_tile": q_tile, "kv_tile": "128", "pass": way}
             else:
                 axes = rng.choice([1, 2, 2, 3, 3])
-                drawn = neighborhood(rng, axes, arguments.short)
+                drawn = neighborhood(rng, axes, SHORT if arguments.short else USUAL)
+                while arguments.long and not LONG_SECONDS[0] < seconds_of({**head, **drawn, "pass": way}) < LONG_SECONDS[1]:
+                    drawn, head["heads"] = neighborhood(rng, axes, LONG), rng.choice([4, 8, 16, 24, 32])
                 runs = {"kernel": "flex"} if kernel == "flexattention" else {"kernel": "natten", "runs": kernel}
                 tiles = tiles_of(rng, kernel, axes, way, drawn["causal"].startswith("1"), head_dim)
                 yield {**runs, **head, **drawn, **tiles, "pass": way}

@@ -20,7 +20,7 @@ std::variant<TimeFrame, MissingTime> time_frame(const TimeQuestion& question, co
   const Surroundings around = surroundings_of(question, cell);
   if (!around.added_ms) return missing_additional(question, cell.kernel);
   TimeFrame frame;
-  frame.costs = on_axes(with_rest(cell.pass, question.rest_ms), question.mask.rank());
+  frame.costs = on_axes(with_rest(cell.pass, question.rest_ms), question.mask.rank(), has_causal_axis(question.mask));
   frame.family = cell.kernel.family;
   frame.workers = cell.device->sms->value * frame.costs.ctas_per_sm;
   frame.added_ms = *around.added_ms + (around.copies ? around.copies->ms : 0) + around.repetition_ms.value_or(0);

@@ -264,19 +264,21 @@ std::vector<LaunchWork> works_of_heads(const TimeQuestion& asked, const PassCost
   }
   const KernelVisits visits = visits_of(asked, kernel, costs);
   const std::int64_t workers = device.sms.value().value * costs.ctas_per_sm;
+  const std::size_t rank = asked.mask.rank();
+  const bool causal = has_causal_axis(asked.mask);
   const bool listed = kernel.family != NattenBackend::kCutlassFna && asked.tiling == Tiling::kMultiDimensional;
   const std::int64_t simulated =  // heads
       listed ? std::min(all, kMostSimulated / checked_multiply(visits.launched_tiles, batch, "ctas")) : 0;
   std::vector<double> makespans;
   double head_us = 0;
   if (simulated > 0) {
-    const LaunchWork head = launch_work(visits, asked.mask.rank(), batch, workers);
+    const LaunchWork head = launch_work(visits, rank, batch, workers, causal);
     const std::vector<double> times = cta_times(asked, kernel, costs, head);
     makespans = grid_makespans(times, batch * simulated, workers, launch_of(asked.schedule));
     head_us = std::accumulate(times.begin(), times.end(), 0.0) * static_cast<double>(batch);
   }
   for (std::int64_t heads = 1; heads <= all; ++heads) {
-    LaunchWork& work = works.emplace_back(launch_work(visits, asked.mask.rank(), batch * heads, workers));
+    LaunchWork& work = works.emplace_back(launch_work(visits, rank, batch * heads, workers, causal));
     if (heads > simulated) {
       work.waves = uneven_waves(work.ctas, workers, 1).estimate;
     } else if (head_us > 0) {
@@ -314,7 +316,8 @@ LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, 
   const RaggedTiles ragged = question.ctas ? RaggedTiles{} : ragged_tiles(question, launched, all_keys(question), causal);
   const KernelVisits visits = visits_of(question, kernel, costs, memo);
   const std::int64_t repeats = repeats_of(question);
-  LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm);
+  LaunchWork work = launch_work(visits, kernel.dense ? 1 : question.mask.rank(), repeats, sms * costs.ctas_per_sm,
+                                has_causal_axis(question.mask));
   if (kernel.family == NattenBackend::kCutlassFna && !kernel.library && !question.ctas) {
     const CutlassWork part = kernel.dense ? dense_cutlass_work(question, costs, causal, sms) : cutlass_work_of(question, sms);
     work.spread = part.spread;

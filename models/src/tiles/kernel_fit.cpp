@@ -33,12 +33,13 @@ enum Cost : std::size_t {
   kClippedShare,
   kSparedSlowdown,
   kPreparedRate,
+  kCausalTwoAxes,
   kCosts
 };
 constexpr const char* kNames[kCosts] = {"bounds_masked", "masked",      "axis",       "cta_tiles",  "launch_us",
                                         "slowdown",      "slowdown_ms", "one_axis",   "two_axes",   "three_axes",
                                         "alone",       "step_jitter", "lock_share", "clipped_share", "spared_slowdown",
-                                        "prepared_rate"};
+                                        "prepared_rate", "causal_two_axes"};
 
 double predicted_ms(const MeasuredLaunch& run, const PassCosts& costs) {
   return launch_time(run.work, with_rest(costs, run.rest_ms)).total_ms;
@@ -83,6 +84,7 @@ class CostModel {
     costs.lock_share = number(kLockShare, 0);
     costs.clipped_share = std::min(number(kClippedShare, 0), 0.9);
     costs.prepared_bytes_per_s = number(kPreparedRate, 0);
+    costs.causal_two_axes = number(kCausalTwoAxes, 1);
     costs.cta_us = costs.unmasked_tile_us * number(kCtaTiles, 0);
     costs.launch_us = number(kLaunch, 0);
     costs.slowdown = number(kSlowdown, 0);
@@ -267,7 +269,8 @@ std::vector<SharpeningRun> sharpening_runs(const CostFit& fit, const std::vector
                                  costs.lock_share,
                                  costs.clipped_share,
                                  costs.spared_slowdown,
-                                 costs.prepared_bytes_per_s};
+                                 costs.prepared_bytes_per_s,
+                                 costs.causal_two_axes};
   for (CostPrior& prior : fitted) {
     for (std::size_t i = 0; i < kCosts; ++i) {
       if (prior.name == kNames[i]) prior.value = values[i];

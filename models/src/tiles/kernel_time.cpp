@@ -8,17 +8,28 @@
 
 namespace natten_sim {
 
-PassCosts on_axes(PassCosts costs, std::size_t axes) noexcept {
+namespace {
+
+double pace_of_program(const PassCosts& costs, std::size_t axes, bool causal) {
+  return causal && axes == 2 ? costs.causal_two_axes : 1;
+}
+
+}  // namespace
+
+PassCosts on_axes(PassCosts costs, std::size_t axes, bool causal) noexcept {
   const double added = costs.axes_tile_us[axes - 1], pace = 1 + added / costs.unmasked_tile_us;
-  costs.unmasked_tile_us += added;
-  costs.bounds_masked_tile_us += added;
-  costs.cta_us *= pace;
+  const double program = pace_of_program(costs, axes, causal);
+  costs.unmasked_tile_us = (costs.unmasked_tile_us + added) * program;
+  costs.bounds_masked_tile_us = (costs.bounds_masked_tile_us + added) * program;
+  for (double& masked_us : costs.masked_tile_us) masked_us *= program;
+  costs.cta_us *= pace * program;
   costs.axes_tile_us = {};
+  costs.causal_two_axes = 1;
   return costs;
 }
 
 LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_t repeats,
-                       std::int64_t workers) {
+                       std::int64_t workers, bool causal) {
   if (axes < 1 || axes > 3) throw InvalidParameter("input", std::to_string(axes) + " axes", "1 to 3 axes");
   if (repeats < 1) throw InvalidParameter("heads", std::to_string(repeats), "1 or more");
   if (workers < 1) throw InvalidParameter("workers", std::to_string(workers), "1 or more");
@@ -31,6 +42,7 @@ LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_
   work.bounds_masked_tiles = all(visits.bounds_masked_tiles);
   work.masked_tiles = all(visits.masked_tiles);
   work.axes = axes;
+  work.causal = causal;
   work.workers = workers;
   return work;
 }
@@ -135,7 +147,7 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double masked_us = costs.masked_tile_us[work.axes - 1];
   const double unmasked_us = costs.unmasked_tile_us + costs.axes_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.
-  const double share_ms = 1e-3 / static_cast<double>(work.workers);
+  const double share_ms = 1e-3 * pace_of_program(costs, work.axes, work.causal) / static_cast<double>(work.workers);
   const double pairs_ms = share_ms * work.pace * (1 - costs.clipped_share * work.missing);
   LaunchTime time;
   time.tiles_ms = pairs_ms * work.tiles() * unmasked_us;

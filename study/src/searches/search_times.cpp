@@ -81,7 +81,7 @@ class MaskTimes {
     NattenProblem problem{.mask = mask, .backend = frame_.family, .tiles = question_.tiles};
     problem.pass = question_.pass;
     problem.kernel_alone = true;
-    LaunchWork work = launch_work(natten_visits(problem).attention, mask.rank(), repeats_, frame_.workers);
+    LaunchWork work = launch_work(natten_visits(problem).attention, mask.rank(), repeats_, frame_.workers, has_causal_axis(mask));
     work.waves = work.ctas / static_cast<double>(work.workers) * pass_.least_tail;
     if (frame_.costs.clipped_share > 0) {
       TimeQuestion question = question_;

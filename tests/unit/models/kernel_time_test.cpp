@@ -144,6 +144,39 @@ TEST_CASE("launches without rest and with a long one tell how far power slows a 
   CHECK(off(paused) > 0.3);
 }
 
+TEST_CASE("a launch on two axes of which one is causal runs at that program's pace") {
+  PassCosts causal = costs();
+  causal.slowdown = 0;
+  causal.axes_tile_us = {0, 0.5, 0.7};
+  causal.causal_two_axes = 0.8;
+  for (const std::size_t axes : {1, 2, 3}) {
+    LaunchWork work = run(12000, 20.0 * 12000, 5.0 * 12000, 30.0 * 12000, axes).work;
+    const double launch_ms = 1e-3 * causal.launch_us, without = launch_time(work, causal).total_ms - launch_ms;
+    CHECK(launch_time(work, on_axes(causal, axes, false)).total_ms == Approx(without + launch_ms));
+    work.causal = true;
+    const double with = launch_time(work, causal).total_ms - launch_ms;
+    CHECK(with == Approx(axes == 2 ? 0.8 * without : without));
+    CHECK(launch_time(work, on_axes(causal, axes, true)).total_ms == Approx(with + launch_ms));
+  }
+}
+
+TEST_CASE("the pace of causal launches on two axes is fitted where a prior says that there is one") {
+  PassCosts truth = costs();
+  truth.causal_two_axes = 0.8;
+  std::vector<MeasuredLaunch> runs = runs_of_known_costs();
+  for (const double tiles : {60.0, 400.0}) {
+    runs.push_back(run(12000, 0, 0, tiles * 12000, 2));
+    runs.back().work.causal = true;
+  }
+  for (MeasuredLaunch& each : runs) each.ms = launch_time(each.work, truth).total_ms;
+  std::vector<CostPrior> priors = kPriors;
+  CHECK(fit_costs(runs, priors).costs.causal_two_axes == 1);
+  priors.push_back({"causal_two_axes", 0.9, 0.3, ""});
+  const CostFit fit = fit_costs(runs, priors);
+  CHECK(fit.costs.causal_two_axes == Approx(0.8).epsilon(0.01));
+  CHECK(fit.costs.evidence.left_out->worst < 0.02);
+}
+
 TEST_CASE("what masked pairs are spared is fitted where a prior says that they are") {
   PassCosts truth = costs();
   truth.slowdown = 0.12, truth.spared_slowdown = 0.6;

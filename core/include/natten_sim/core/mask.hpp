@@ -53,6 +53,7 @@ void require_valid(const AxisMask& axis, std::size_t axis_index);
 /// @throws InvalidParameter naming `cyclic` and the axis.
 void require_no_cycle(const NeighborhoodMask& mask, const char* accepted);
 [[nodiscard]] bool has_cycle(const NeighborhoodMask& mask) noexcept;
+[[nodiscard]] bool has_causal_axis(const NeighborhoodMask& mask) noexcept;
 
 /// Mask from per-axis parameters; empty stride, dilation, causal, cyclic mean 1, 1, not causal, not cyclic; one
 /// value counts for all axes, as in NATTEN.

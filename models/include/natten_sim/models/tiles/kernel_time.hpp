@@ -56,6 +56,7 @@ struct LaunchWork {
   double ctas = 0;
   double unmasked_tiles = 0, bounds_masked_tiles = 0, masked_tiles = 0;  ///< pairs that are multiplied
   std::size_t axes = 1;  ///< 1 to 3; decides what evaluating the mask costs
+  bool causal = false;   ///< on one of these axes or more
   double missing = 0;  ///< share of the tokens of its pairs' tiles that the tiles lack
   double pace = 1;     ///< what a pair takes over its usual time
   std::int64_t workers = 1;
@@ -66,13 +67,13 @@ struct LaunchWork {
   [[nodiscard]] double tiles() const noexcept { return unmasked_tiles + bounds_masked_tiles + masked_tiles; }
 };
 
-/// Costs that give the same times on so many axes, and need none of `axes_tile_us`.
-[[nodiscard]] PassCosts on_axes(PassCosts costs, std::size_t axes) noexcept;
+/// Costs that give the same times on so many axes, and need neither `axes_tile_us` nor `causal_two_axes`.
+[[nodiscard]] PassCosts on_axes(PassCosts costs, std::size_t axes, bool causal) noexcept;
 
 /// Work of `repeats` heads and batch elements, `waves` still to be set. @throws InvalidParameter when
 /// `axes` is not 1 to 3, `workers` or `repeats` not positive.
 [[nodiscard]] LaunchWork launch_work(const KernelVisits& visits, std::size_t axes, std::int64_t repeats,
-                                     std::int64_t workers);
+                                     std::int64_t workers, bool causal = false);
 
 /// Work of a dense kernel without a mask, that of launch_work(fmha_visits(kernel, queries, keys, false, pass)):
 /// for any number of tokens, since the tiles of 2^40 tokens squared do not fit in 63 bits.
