@@ -48,10 +48,8 @@ fit_runs a h200 "measured on an H200, medians (data/kernel-runs/natten-h200.csv)
 # NATTEN's Hopper kernels have more launches of suites, which come first by name; the ten runs above judge hopper-fna at
 # head dim 128. How power slows one of the two kernels is told to the other by priors.
 hopper=$folder/recordings/nvidia-h200-hopper
-runs_of "$hopper-costs.json" "$hopper.json" "$hopper-128-costs.json" "$hopper-long-costs.json" "$hopper-causal-costs.json" \
-  > "$work/fna.csv"
-fit_runs 0-fna h200 "measured on H200s (data/recordings/nvidia-h200-hopper.json, -costs, -128-costs, -long-costs, -causal-costs)" \
-  "$work/fna.csv"
+runs_of "$hopper-costs.json" "$hopper.json" "$hopper-128-costs.json" > "$work/fna.csv"
+fit_runs 0-fna h200 "measured on an H200 (data/recordings/nvidia-h200-hopper.json, -costs, -128-costs)" "$work/fna.csv"
 runs_of "$hopper-fmha-costs.json" > "$work/fmha.csv"
 grep '^kernel,\|^hopper-fmha,' "$runs/natten-h200.csv" > "$work/long.csv"
 fit_runs 0-fmha h200 "measured on H200s (data/recordings/nvidia-h200-hopper-fmha-costs.json; data/kernel-runs/natten-h200.csv)" \

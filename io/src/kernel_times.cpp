@@ -46,6 +46,8 @@ CostEvidence read_evidence(const StrictObject& fields) {
   return evidence;
 }
 
+constexpr IntegerRange kCtasPerSm = {1, 64};
+
 /// What few kernels have besides.
 void read_rare(const StrictObject& fields, PassCosts& costs) {
   if (fields.has("lone_share")) costs.lone_share = fields.number("lone_share");
@@ -56,6 +58,7 @@ void read_rare(const StrictObject& fields, PassCosts& costs) {
     if (!(value >= 0 && value < kMostMicroseconds)) fields.fail(field.key, "0 or more");
   }
   if (!(costs.spared_slowdown <= 1)) fields.fail("spared_slowdown", "a share of the slow-down, 0 to 1");
+  if (fields.has("causal_ctas_per_sm")) costs.causal_ctas_per_sm = fields.integer("causal_ctas_per_sm", kCtasPerSm);
   if (fields.has("causal_two_axes")) costs.causal_two_axes = fields.number("causal_two_axes");
   if (!(costs.causal_two_axes > 0 && costs.causal_two_axes <= 100)) fields.fail("causal_two_axes", "over 0, at most 100");
   if (!fields.has("axes_tile_us")) return;
@@ -69,14 +72,15 @@ void read_rare(const StrictObject& fields, PassCosts& costs) {
   }
 }
 
-constexpr IntegerRange kCtasPerSm = {1, 64}, kHeadDims = {1, 1 << 16};
+constexpr IntegerRange kHeadDims = {1, 1 << 16};
 
 /// `ctas_per_sm` of the kernel holds for a pass that states none.
 PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std::int64_t ctas_per_sm) {
   const StrictObject fields(
       entry, where,
       keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
-                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "causal_two_axes", "axes_tile_us",
+                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "causal_ctas_per_sm", "causal_two_axes",
+                       "axes_tile_us",
                        "masked_tile_us",
                        "runs", "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;

@@ -63,9 +63,12 @@ void describe(Members& m, Of<PassCosts>) {
   m.put("slowdown_ms", four_digits_of(&P::slowdown_ms), "Length of a run that takes half of that more");
   m.optional("spared_slowdown", if_positive(&P::spared_slowdown), "Share of that which masked pairs are spared");
   m.put("masked_tile_us", of_axes(&P::masked_tile_us), "A pair with a mask, in layouts of 1, 2 and 3 axes");
+  m.optional("causal_ctas_per_sm", [](const P& costs) {
+    return costs.causal_ctas_per_sm != 0 ? std::optional(costs.causal_ctas_per_sm) : std::nullopt;
+  }, "CTAs at a time on an SM on two axes of which one is causal");
   m.optional("causal_two_axes", [](const P& costs) {
     return costs.causal_two_axes != 1 ? std::optional(four_digits(costs.causal_two_axes)) : std::nullopt;
-  }, "What a pair takes on two axes of which one is causal, over what it takes on two");
+  }, "What a pair takes then, over what it takes on two axes without");
   m.include(&P::evidence, [](auto& of) {
     using E = CostEvidence;
     of.put("runs", &E::runs, "Measured runs that were fitted");

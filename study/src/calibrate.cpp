@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
@@ -47,6 +48,8 @@ void keep_constants(const PassCosts& from, PassCosts& costs) {
   costs.kv_tile_tokens = from.kv_tile_tokens;
   costs.ctas_per_sm = from.ctas_per_sm;
   if (from.lone_share > 0) costs.lone_share = from.lone_share;
+  costs.causal_ctas_per_sm = from.causal_ctas_per_sm;
+  if (costs.causal_two_axes == 1) costs.causal_two_axes = from.causal_two_axes;  // of no run
 }
 
 std::int64_t tokens_of(const Extents& tile) { return product(tile, "tile"); }
@@ -214,12 +217,18 @@ std::vector<SuggestedRun> suggest(const KernelRun& like, const std::vector<Kerne
   return suggestions;
 }
 
-CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, const std::vector<CostPrior>& priors,
+bool is_causal(const KernelRun& run) { return std::ranges::any_of(run.causal, std::identity()); }
+
+CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, std::vector<CostPrior> priors,
                               const CalibrateQuestion& question, const Context& context) {
   require_one_tile_size(runs);
   PassCosts relative = relative_costs(runs[0]);
   relative.ctas_per_sm = ctas_per_sm(priors, relative);
   relative.lone_share = constant_of(priors, "lone_share", 0);
+  relative.causal_ctas_per_sm = std::llround(constant_of(priors, "causal_ctas_per_sm", 0));
+  relative.causal_two_axes = constant_of(priors, "causal_two_axes", 1);
+  if (std::ranges::none_of(runs, [](const KernelRun& run) { return run.causal.rank() == 2 && is_causal(run); }))
+    std::erase_if(priors, [](const CostPrior& prior) { return prior.name == "causal_two_axes"; });
   std::vector<MeasuredLaunch> launches;
   CostFit fit;
   fit.costs = relative;

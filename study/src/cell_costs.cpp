@@ -151,6 +151,10 @@ PassCosts transferred_costs(const PassCosts& source, const TileCell& from, const
     costs.masked_tile_us[axes] = unmasked_us + costs.axes_tile_us[axes] + elements * std::max(0.0, masking);
   }
   costs.cta_us = source.cta_us * unmasked_us / source.unmasked_tile_us;
+  if (from.kernel != to.kernel || from.head_dim != to.head_dim || ctas_per_sm != source.ctas_per_sm) {
+    costs.causal_ctas_per_sm = 0;  // registers decide it
+    costs.causal_two_axes = 1;
+  }
   costs.evidence.origin = CostOrigin::kTransferred;
   costs.evidence.runs = 0;
   costs.evidence.left_out = std::nullopt;

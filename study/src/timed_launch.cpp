@@ -306,7 +306,11 @@ RaggedTiles ragged_tiles(const TimeQuestion& question, const LaunchedKernel& lau
 }
 
 LaunchWork launch_of(const TimeQuestion& asked, const LaunchedKernel& launched, LaunchMemo* memo) {
-  const auto& [kernel, device, costs, catalog] = launched;
+  const auto& [kernel, device, given, catalog] = launched;
+  std::optional<PassCosts> of_causal;
+  if (!kernel.dense && has_causal_program(given, asked.mask.rank(), has_causal_axis(asked.mask)))
+    of_causal = on_axes(given, asked.mask.rank(), true);
+  const PassCosts& costs = of_causal ? *of_causal : given;
   const bool in_own = (kernel.library || kernel.own != nullptr) && asked.ctas;
   const TimeQuestion own = in_own ? in_own_tiles(asked, costs) : TimeQuestion{};
   const TimeQuestion& question = in_own ? own : asked;

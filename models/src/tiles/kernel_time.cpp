@@ -8,22 +8,26 @@
 
 namespace natten_sim {
 
-namespace {
-
-double pace_of_program(const PassCosts& costs, std::size_t axes, bool causal) {
-  return causal && axes == 2 ? costs.causal_two_axes : 1;
+bool has_causal_program(const PassCosts& costs, std::size_t axes, bool causal) noexcept {
+  return causal && axes == 2 && costs.causal_two_axes != 1;
 }
-
-}  // namespace
 
 PassCosts on_axes(PassCosts costs, std::size_t axes, bool causal) noexcept {
   const double added = costs.axes_tile_us[axes - 1], pace = 1 + added / costs.unmasked_tile_us;
-  const double program = pace_of_program(costs, axes, causal);
-  costs.unmasked_tile_us = (costs.unmasked_tile_us + added) * program;
-  costs.bounds_masked_tile_us = (costs.bounds_masked_tile_us + added) * program;
-  for (double& masked_us : costs.masked_tile_us) masked_us *= program;
-  costs.cta_us *= pace * program;
+  costs.unmasked_tile_us += added;
+  costs.bounds_masked_tile_us += added;
+  costs.cta_us *= pace;
   costs.axes_tile_us = {};
+  if (has_causal_program(costs, axes, causal)) {
+    const std::int64_t ctas_per_sm = costs.causal_ctas_per_sm > 0 ? costs.causal_ctas_per_sm : costs.ctas_per_sm;
+    costs.unmasked_tile_us *= costs.causal_two_axes;
+    costs.bounds_masked_tile_us *= costs.causal_two_axes;
+    for (double& masked_us : costs.masked_tile_us) masked_us *= costs.causal_two_axes;
+    costs.cta_us *= costs.causal_two_axes;
+    costs.lone_share *= costs.causal_two_axes * static_cast<double>(costs.ctas_per_sm) / static_cast<double>(ctas_per_sm);
+    costs.ctas_per_sm = ctas_per_sm;
+  }
+  costs.causal_ctas_per_sm = 0;
   costs.causal_two_axes = 1;
   return costs;
 }
@@ -147,7 +151,8 @@ LaunchTime launch_time(const LaunchWork& work, const PassCosts& costs) {
   const double masked_us = costs.masked_tile_us[work.axes - 1];
   const double unmasked_us = costs.unmasked_tile_us + costs.axes_tile_us[work.axes - 1];
   // Microseconds of all workers together, over the workers: what each has if they share evenly.
-  const double share_ms = 1e-3 * pace_of_program(costs, work.axes, work.causal) / static_cast<double>(work.workers);
+  const double program = has_causal_program(costs, work.axes, work.causal) ? costs.causal_two_axes : 1;
+  const double share_ms = 1e-3 * program / static_cast<double>(work.workers);
   const double pairs_ms = share_ms * work.pace * (1 - costs.clipped_share * work.missing);
   LaunchTime time;
   time.tiles_ms = pairs_ms * work.tiles() * unmasked_us;

@@ -144,19 +144,26 @@ TEST_CASE("launches without rest and with a long one tell how far power slows a 
   CHECK(off(paused) > 0.3);
 }
 
-TEST_CASE("a launch on two axes of which one is causal runs at that program's pace") {
+TEST_CASE("a launch on two axes of which one is causal takes what its own program takes") {
   PassCosts causal = costs();
   causal.slowdown = 0;
   causal.axes_tile_us = {0, 0.5, 0.7};
-  causal.causal_two_axes = 0.8;
+  causal.ctas_per_sm = 2, causal.lone_share = 0.7;
+  causal.causal_ctas_per_sm = 3, causal.causal_two_axes = 1.2;
   for (const std::size_t axes : {1, 2, 3}) {
     LaunchWork work = run(12000, 20.0 * 12000, 5.0 * 12000, 30.0 * 12000, axes).work;
     const double launch_ms = 1e-3 * causal.launch_us, without = launch_time(work, causal).total_ms - launch_ms;
     CHECK(launch_time(work, on_axes(causal, axes, false)).total_ms == Approx(without + launch_ms));
+    CHECK(on_axes(causal, axes, false).ctas_per_sm == 2);
     work.causal = true;
     const double with = launch_time(work, causal).total_ms - launch_ms;
-    CHECK(with == Approx(axes == 2 ? 0.8 * without : without));
-    CHECK(launch_time(work, on_axes(causal, axes, true)).total_ms == Approx(with + launch_ms));
+    const PassCosts own = on_axes(causal, axes, true);
+    CHECK(with == Approx(axes == 2 ? 1.2 * without : without));
+    CHECK(launch_time(work, own).total_ms == Approx(with + launch_ms));
+    CHECK(own.ctas_per_sm == (axes == 2 ? 3 : 2));
+    // A CTA alone on its SM: 1 / (2 * 0.7) of what it takes beside another, in both programs.
+    const double alone_us = own.cta_us * shared_pace(1, own.ctas_per_sm, own.lone_share);
+    CHECK(alone_us == Approx(on_axes(causal, axes, false).cta_us / 1.4));
   }
 }
 

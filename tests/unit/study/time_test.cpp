@@ -168,30 +168,6 @@ TEST_CASE("two CTAs an SM take two waves of one, each as slow as with the other 
   CHECK(timed(4).kernel_ms == four.kernel_ms);
 }
 
-TEST_CASE("launches on two axes of which one is causal have their own pace, those on three have not") {
-  TimeQuestion question{.kernel = "hopper-fna", .device = "h200"};
-  question.sizes = {.heads = 16, .heads_kv = 16, .head_dim = 64, .head_dim_value = 64};
-  Json file = shipped_costs("hopper-fna", "h200", 64);
-  const double launch_ms = 1e-3 * file["kernels"][0]["forward"]["launch_us"].get<double>();
-  file["kernels"][0]["forward"]["slowdown"] = 0.0;
-  const auto context_of = [&](double pace) {
-    file["kernels"][0]["forward"]["causal_two_axes"] = pace;
-    study::Context context = study::default_context();
-    add_kernel_times(context.catalog, file.dump(), "test");
-    return context;
-  };
-  const auto ms = [&](double pace) { return std::get<PassTime>(study::time(question, context_of(pace))).kernel_ms - launch_ms; };
-  question.tiles = {{8, 8}, {16, 8}};
-  for (const auto& [first, second] : {std::pair{false, true}, {true, false}, {true, true}, {false, false}}) {
-    question.mask = make_mask({128, 128}, {64, 64}, {}, {}, {first, second});
-    CHECK(ms(0.5) == Approx(ms(1) * (first || second ? 0.5 : 1)));
-  }
-  question.tiles = {{4, 4, 4}, {4, 4, 8}};
-  question.mask = make_mask({16, 32, 32}, {8, 16, 16}, {}, {}, {true, true, false});
-  CHECK(ms(0.5) == Approx(ms(1)));
-  for (const double none : {0.0, -0.5, 101.0}) CHECK_THROWS_AS(context_of(none), MalformedData);
-}
-
 TEST_CASE("every preset of head dim 32 or 64 has times of both passes on an H100") {
   std::size_t presets = 0;
   for (const Preset& preset : study::default_context().catalog.presets) {

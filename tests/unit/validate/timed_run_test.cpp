@@ -133,7 +133,7 @@ TEST_CASE("costs of FlexAttention are fitted to other points than those that the
   }
 }
 
-TEST_CASE("the runs of hopper-fna on another H200 are told by launches measured here within 4% on average") {
+TEST_CASE("the runs of hopper-fna on another H200 are told by launches measured here within 5% on average") {
   const Recording recording = recording_of("nvidia-h200-natten.json");
   const Comparison comparison =
       compare({recording}, builtin_suites(), builtin_catalog().devices, Fidelity::kClosedForm);
@@ -147,7 +147,7 @@ TEST_CASE("the runs of hopper-fna on another H200 are told by launches measured 
     ++told;
   }
   CHECK(told == 10);
-  CHECK(sum / 10 <= 0.04);
+  CHECK(sum / 10 <= 0.05);
 }
 
 /// Median of each row, by key.

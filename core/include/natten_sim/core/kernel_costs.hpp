@@ -123,7 +123,9 @@ struct PassCosts {
   /// What a pair takes more on 1, 2 and 3 axes, masked or not, for the addresses of its tokens; `masked_tile_us` has it.
   std::array<double, 3> axes_tile_us = {};
   std::array<double, 3> masked_tile_us = {};  ///< in layouts of 1, 2 and 3 axes
-  /// What pairs and CTAs take on two axes of which one is causal, over what they take on two: another program.
+  /// On two axes of which one is causal another program runs: CTAs of it at once on an SM (0: `ctas_per_sm`), and what
+  /// their pairs and they take with that many there, over what they take on two axes with `ctas_per_sm`.
+  std::int64_t causal_ctas_per_sm = 0;
   double causal_two_axes = 1;
   double cta_us = 0;                          ///< prologue and epilogue
   double launch_us = 0;                       ///< once

@@ -67,7 +67,11 @@ struct LaunchWork {
   [[nodiscard]] double tiles() const noexcept { return unmasked_tiles + bounds_masked_tiles + masked_tiles; }
 };
 
-/// Costs that give the same times on so many axes, and need neither `axes_tile_us` nor `causal_two_axes`.
+/// Whether such axes have a program of their own.
+[[nodiscard]] bool has_causal_program(const PassCosts& costs, std::size_t axes, bool causal) noexcept;
+
+/// Costs that give the same times on so many axes, and need neither `axes_tile_us` nor `causal_two_axes`. Of a program of
+/// its own the CTAs an SM are other ones; a CTA alone there takes as long.
 [[nodiscard]] PassCosts on_axes(PassCosts costs, std::size_t axes, bool causal) noexcept;
 
 /// Work of `repeats` heads and batch elements, `waves` still to be set. @throws InvalidParameter when
