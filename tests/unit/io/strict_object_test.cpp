@@ -45,7 +45,7 @@ TEST_CASE("integers are those of 64 bits: none beyond comes out negative") {
 TEST_CASE("a range is kept at both ends, and named") {
   for (const auto& [value, fits] : {std::pair{0, false}, {1, true}, {8, true}, {9, false}, {-1, false}}) {
     const Json json = {{"n", value}};
-    const std::string message = refusal([&, &fits = fits] {
+    const std::string message = refusal([&] {
       return StrictObject(json, "p").integer("n", {1, 8});
     });
     CHECK(message.empty() == fits);

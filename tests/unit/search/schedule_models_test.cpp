@@ -49,7 +49,7 @@ ScheduleRequest request_of(Mask mask, std::int32_t q, std::int32_t kv, std::int3
 class ComparedForms {
  public:
   void compare(const ScheduleRequest& request) {
-    for (const ScheduleAlgorithm& algorithm : kAlgorithms) {
+    for (const ScheduleAlgorithm& algorithm : algorithms_) {
       for (const Dispatch dispatch : {Dispatch::kDynamic, Dispatch::kStatic}) {
         const std::optional<double> form = closed_form(algorithm, request, dispatch);
         if (!form) continue;
@@ -79,14 +79,14 @@ class ComparedForms {
         }
       }
     }
-    for (const ScheduleAlgorithm& algorithm : kAlgorithms) {
+    for (const ScheduleAlgorithm& algorithm : algorithms_) {
       INFO(algorithm.name);
       CHECK(compared_[algorithm.name] > 5 * tiles.size() * heads.size());  // all costs, with a form for some mask
     }
   }
 
  private:
-  static inline const std::array<std::reference_wrapper<const ScheduleAlgorithm>, 6> kAlgorithms = {
+  const std::array<std::reference_wrapper<const ScheduleAlgorithm>, 6> algorithms_ = {
       kAscending, kDescending, kSpt, kShift, kSymmetricShift, kUnordered};
   std::map<std::string, std::size_t> compared_;
 };
