@@ -79,10 +79,8 @@ PassCosts read_pass(const Json& entry, const std::string& where, Walk pass, std:
   const StrictObject fields(
       entry, where,
       keys_of(kCosts, {"q_tile_tokens", "kv_tile_tokens", "ctas_per_sm", "lone_share", "step_jitter",
-                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "causal_ctas_per_sm", "causal_two_axes",
-                       "axes_tile_us",
-                       "masked_tile_us",
-                       "runs", "kinds", "left_out", "interval", "source", "fitted"}));
+                       "lock_share", "clipped_share", "spared_slowdown", "prepared_bytes_per_s", "causal_ctas_per_sm",
+                       "causal_two_axes", "axes_tile_us", "masked_tile_us", "runs", "kinds", "left_out", "interval", "source", "fitted"}));
   PassCosts costs;
   costs.pass = pass;
   costs.q_tile_tokens = fields.integer("q_tile_tokens", {1, 1 << 20});

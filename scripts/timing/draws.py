@@ -25,12 +25,12 @@ def text(numbers: Any) -> str:
     return "x".join(map(str, numbers))
 
 
-#: Of what --long draws: seconds at 500 TFLOP/s, of which a launch of tensor operations does some 200 to 650.
+#: What launches of --long take at 500 TFLOP/s.
 LONG_SECONDS = (0.02, 0.1)
 
 
 def seconds_of(point: dict[str, Any]) -> float:
-    """Of the multiplications that a launch of windows keeps, causal or not, at 500 TFLOP/s."""
+    """What a launch's windows take at 500 TFLOP/s, as if no axis were causal."""
     pairs = math.prod(int(length) for name in ("input", "window") for length in point[name].split("x"))
     return float((4 if point["pass"] == "forward" else 10) * point["heads"] * point["head_dim"] * pairs / 5e14)
 

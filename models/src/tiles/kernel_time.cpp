@@ -9,7 +9,7 @@
 namespace natten_sim {
 
 bool has_causal_program(const PassCosts& costs, std::size_t axes, bool causal) noexcept {
-  return causal && axes == 2 && costs.causal_two_axes != 1;
+  return causal && axes == 2 && (costs.causal_ctas_per_sm > 0 || costs.causal_two_axes != 1);
 }
 
 PassCosts on_axes(PassCosts costs, std::size_t axes, bool causal) noexcept {

@@ -20,8 +20,8 @@ namespace natten_sim {
 /// one takes u * bounds_masked, a masked one on k axes u * (1 + (masked - 1) * axis^(k - 2)), a CTA
 /// u * cta_tiles. With a prior one_axis, on one axis the mask adds that share of what it adds on two. With two_axes and
 /// three_axes an unmasked pair takes that often what it takes on one axis. spared_slowdown and causal_two_axes are the
-/// members of PassCosts. Of kernels whose CTAs share an SM (LaunchWork::spread) there may be the members of PassCosts alone (lone_share over an
-/// even share), step_jitter, lock_share, clipped_share and prepared_rate.
+/// members of PassCosts. Of kernels whose CTAs share an SM (LaunchWork::spread) there may be the members of PassCosts
+/// alone (lone_share over an even share), step_jitter, lock_share, clipped_share and prepared_rate.
 
 struct MeasuredLaunch {
   LaunchWork work;  ///< `waves` included
