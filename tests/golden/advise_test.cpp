@@ -228,7 +228,8 @@ TEST_CASE("every preset gets advice on an H100, for inference and for training")
 
 TEST_CASE("presets with many equal times, or a large layout, get advice for training too",
           "[.nightly][long]") {
-  for (const Json& preset : result_of("list presets")["presets"]) {
+  const Json presets = result_of("list presets");
+  for (const Json& preset : presets["presets"]) {
     const auto name = preset["name"].get<std::string>();
     if (is_long(name)) check_advice_on_h100(name, "training");
   }

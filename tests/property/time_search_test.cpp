@@ -278,7 +278,8 @@ std::size_t compare(std::uint64_t seed, int trials) {
 }
 
 TEST_CASE("the fastest combinations are those of plain enumeration, in its order") {
-  CHECK(compare(natten_sim::test::stored_seed(), natten_sim::test::cases(30)) > 50);
+  const int trials = natten_sim::test::cases(30);
+  CHECK(compare(natten_sim::test::stored_seed(), trials) > static_cast<std::size_t>(trials * 5 / 3));
 }
 
 TEST_CASE("a window over the input that runs as one sequence is a row of its own, wherever its tiles would put it") {

@@ -7,6 +7,8 @@
 
 #include <natten_sim/search/windows/time_search.hpp>
 
+#include "candidate_order.hpp"
+
 namespace natten_sim {
 
 /// Bounds of the time of every combination that meets the constraints, for each tile choice of a space. Choices pair the

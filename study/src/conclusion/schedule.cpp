@@ -128,7 +128,8 @@ void find_flip(const std::vector<Timed>& all, const ScheduleAnswer& answer, cons
   const double own = answer.costs.handoff;
   for (const bool above : {true, false}) {
     const auto at = [&](int steps) { return std::max(0.0, above ? own + steps * step : own - steps * step); };
-    const int reach = above ? kHandoffSteps : static_cast<int>(own / step) + 1;
+    constexpr double kMostSteps = 1 << 30;  // denormal costs have more
+    const int reach = above ? kHandoffSteps : static_cast<int>(std::min(own / step, kMostSteps)) + 1;
     if (own == 0 && !above) continue;
     int same = 0, other = reach;
     std::string to = fastest_at(at(reach), candidates, answer, asked);
