@@ -127,6 +127,12 @@ for entry in (entry for part in parts for entry in json.load(open(part))["kernel
     for walk in walks:
         if walk in entry:
             known[0].setdefault(walk, entry[walk])
+# Launches one right after the other for 2.5 s tell how power slows FlashAttention-2; rested ones hardly tell.
+paced = {(64, "forward"): (0.02, 10), (64, "backward"): (0.01, 5), (128, "forward"): (0.05, 12), (128, "backward"): (0.01, 5)}
+for entry in (each for each in kernels if (each["kernel"], each["device"]) == ("fa2", "h200")):
+    for walk in (walk for walk in walks if (entry["head_dim"], walk) in paced):
+        entry[walk]["slowdown"], entry[walk]["slowdown_ms"] = paced[entry["head_dim"], walk]
+        entry[walk]["source"] += "; how power slows it: data/recordings/nvidia-h200-fa2-rest-costs.json"
 priors = data["priors"]
 own = priors.pop("kernels")
 lines = ",\n".join("    " + json.dumps(entry) for entry in kernels)

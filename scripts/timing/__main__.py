@@ -83,6 +83,7 @@ def parsed(words: list[str] | None) -> argparse.Namespace:
     draw.add_argument("--head-dims", type=int, nargs="+", default=[64, 128])
     draw.add_argument("--short", action="store_true", help="one to four heads of short sequences and small layouts")
     draw.add_argument("--long", action="store_true", help="neighborhoods: launches of 20 to 100 ms at 500 TFLOP/s")
+    draw.add_argument("--back-to-back", action="store_true", help="dense: launches without rests between them")
     draw.add_argument("--place", type=int, default=1000)
     draw.add_argument("--title")
     judge = command("judge", of("judgement", "judge"), "say how far frozen predictions were off")

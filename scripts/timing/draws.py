@@ -81,7 +81,7 @@ def points(rng: random.Random, arguments: argparse.Namespace) -> Iterator[dict[s
                 q_tile = "64" if kernel == "hopper-fmha" and (way == "backward" or head_dim < 128) else "128"
                 yield {"kernel": "natten", "runs": kernel, **head, "dtype": rng.choice(["bf16", "bf16", "fp16"]),
                        "input": str(tokens), "window": str(tokens), "causal": str(rng.randint(0, 1)),
-                       "q_tile": q_tile, "kv_tile": "128", "pass": way}
+                       "q_tile": q_tile, "kv_tile": "128", "pass": way, **({"rest_us": 0} if arguments.back_to_back else {})}
             else:
                 axes = rng.choice([1, 2, 2, 3, 3])
                 drawn = neighborhood(rng, axes, SHORT if arguments.short else USUAL)

@@ -254,8 +254,14 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, std::vector<Co
   return pass;
 }
 
-/// The power limit belongs to the device: how much it slows long runs of one kernel is expected of the others
-/// there. The geometric mean over those is the prior then; what the pass itself shows is not in it.
+double value_of(const std::vector<CostPrior>& priors, std::string_view name) {
+  const auto found = std::ranges::find(priors, name, &CostPrior::name);
+  return found == priors.end() ? 0 : found->value;
+}
+
+/// The power limit belongs to the device: where it slows the long runs of a kernel more or less than expected, so it is
+/// expected of the others there. The geometric mean of their ratios scales the prior; what the pass itself shows is not
+/// in it.
 std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vector<CalibratedPass>& all,
                                      const Context& context) {
   std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass.costs.pass, pass.kernel, pass.head_dim);
@@ -265,13 +271,14 @@ std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vect
     if (other.device != pass.device || other.head_dim != pass.head_dim || other.kernel == pass.kernel ||
         other.costs.pass != pass.costs.pass || !(other.costs.slowdown > 0))
       continue;
-    slowdown += std::log(other.costs.slowdown);
-    slowdown_ms += std::log(other.costs.slowdown_ms);
+    const std::vector<CostPrior> its = context.catalog.cost_priors.of(other.costs.pass, other.kernel, other.head_dim);
+    slowdown += std::log(other.costs.slowdown / value_of(its, "slowdown"));
+    slowdown_ms += std::log(other.costs.slowdown_ms / value_of(its, "slowdown_ms"));
     ++others;
   }
   for (CostPrior& prior : priors) {
-    if (others > 0 && prior.name == "slowdown") prior.value = std::exp(slowdown / others);
-    if (others > 0 && prior.name == "slowdown_ms") prior.value = std::exp(slowdown_ms / others);
+    if (others > 0 && prior.name == "slowdown") prior.value *= std::exp(slowdown / others);
+    if (others > 0 && prior.name == "slowdown_ms") prior.value *= std::exp(slowdown_ms / others);
   }
   return priors;
 }

@@ -1,4 +1,5 @@
 // Costs that suites' recordings tell: data/kernel-times.json holds what scripts/make_kernel_times.sh fits to them.
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,26 @@ TEST_CASE("an H200's costs of NATTEN's Hopper kernels are those that the shipped
         CHECK(stored.masked_tile_us[axes] == Approx(pass.masked_tile_us[axes]).epsilon(1e-3));
     }
   }
+}
+
+/// What power adds to long backward passes of cuDNN at head dim 96, fitted beside launches of these kernels.
+double slowdown_of_cudnn(const std::vector<std::string>& kernels, const study::Context& context) {
+  std::vector<KernelRun> runs = shipped_runs("recordings/nvidia-h200-head-dims-costs.json");
+  std::erase_if(runs, [&](const KernelRun& run) {
+    return run.head_dim != 96 || run.pass != Walk::kBackward || std::ranges::find(kernels, run.kernel) == kernels.end();
+  });
+  for (const study::CalibratedPass& pass : study::calibrate({.runs = runs, .suggestions = 0}, context).passes) {
+    if (pass.kernel == "fa2") CHECK(pass.costs.slowdown < 0.01);
+    if (pass.kernel == "cudnn") return pass.costs.slowdown;
+  }
+  return 0;
+}
+
+TEST_CASE("a kernel that power slows as little as expected lets expect no less of another") {
+  const study::Context context = study::default_context();
+  const double alone = slowdown_of_cudnn({"cudnn"}, context), beside = slowdown_of_cudnn({"fa2", "cudnn"}, context);
+  CHECK(alone > 0.05);
+  CHECK(beside == Approx(alone).epsilon(0.1));
 }
 
 }  // namespace shipped_costs_test

@@ -44,8 +44,8 @@ struct CalibrateAnswer {
   std::vector<CalibratedPass> passes;
 };
 
-/// Fits each pass of each kernel with the catalog's priors (models/tiles/kernel_fit.hpp). How much long runs
-/// slow down is expected to be what other kernels of the same device and head dim show.
+/// Fits each pass of each kernel with the catalog's priors (models/tiles/kernel_fit.hpp). That long runs slow down more
+/// or less than these say is expected of all kernels of one device and head dim.
 /// @throws InvalidParameter, UnknownName when a run makes no sense or has no time.
 [[nodiscard]] CalibrateAnswer calibrate(const CalibrateQuestion& question, const Context& context);
 
