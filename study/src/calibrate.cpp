@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <string_view>
 #include <utility>
 
 #include <natten_sim/core/error.hpp>
@@ -254,31 +255,33 @@ CalibratedPass calibrate_pass(const std::vector<KernelRun>& runs, std::vector<Co
   return pass;
 }
 
-double value_of(const std::vector<CostPrior>& priors, std::string_view name) {
-  const auto found = std::ranges::find(priors, name, &CostPrior::name);
-  return found == priors.end() ? 0 : found->value;
+/// How many times as large these priors expect a cost as others do; 1 where one of them expects nothing.
+double ratio_of(const std::vector<CostPrior>& priors, const std::vector<CostPrior>& others, std::string_view name) {
+  const auto here = std::ranges::find(priors, name, &CostPrior::name), there = std::ranges::find(others, name, &CostPrior::name);
+  return here == priors.end() || there == others.end() ? 1 : here->value / there->value;
 }
 
 /// The power limit belongs to the device: where it slows the long runs of a kernel more or less than expected, so it is
-/// expected of the others there. The geometric mean of their ratios scales the prior; what the pass itself shows is not
-/// in it.
+/// expected of the others there. The prior is the geometric mean of what those show, each as much larger as more is
+/// expected here; what the pass itself shows is not in it.
 std::vector<CostPrior> priors_beside(const CalibratedPass& pass, const std::vector<CalibratedPass>& all,
                                      const Context& context) {
-  std::vector<CostPrior> priors = context.catalog.cost_priors.of(pass.costs.pass, pass.kernel, pass.head_dim);
+  const CostPriors& known = context.catalog.cost_priors;
+  std::vector<CostPrior> priors = known.of(pass.costs.pass, pass.kernel, pass.head_dim);
   double slowdown = 0, slowdown_ms = 0;
   int others = 0;
   for (const CalibratedPass& other : all) {
     if (other.device != pass.device || other.head_dim != pass.head_dim || other.kernel == pass.kernel ||
         other.costs.pass != pass.costs.pass || !(other.costs.slowdown > 0))
       continue;
-    const std::vector<CostPrior> its = context.catalog.cost_priors.of(other.costs.pass, other.kernel, other.head_dim);
-    slowdown += std::log(other.costs.slowdown / value_of(its, "slowdown"));
-    slowdown_ms += std::log(other.costs.slowdown_ms / value_of(its, "slowdown_ms"));
+    const std::vector<CostPrior> its = known.of(other.costs.pass, other.kernel, other.head_dim);
+    slowdown += std::log(other.costs.slowdown) + std::log(ratio_of(priors, its, "slowdown"));
+    slowdown_ms += std::log(other.costs.slowdown_ms) + std::log(ratio_of(priors, its, "slowdown_ms"));
     ++others;
   }
   for (CostPrior& prior : priors) {
-    if (others > 0 && prior.name == "slowdown") prior.value *= std::exp(slowdown / others);
-    if (others > 0 && prior.name == "slowdown_ms") prior.value *= std::exp(slowdown_ms / others);
+    if (others > 0 && prior.name == "slowdown") prior.value = std::exp(slowdown / others);
+    if (others > 0 && prior.name == "slowdown_ms") prior.value = std::exp(slowdown_ms / others);
   }
   return priors;
 }
