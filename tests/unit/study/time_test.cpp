@@ -111,8 +111,8 @@ TEST_CASE("shipped costs of libraries' dense kernels are those that their runs g
       }
     }
   }
-  CHECK(compared == 34);  // kernels, devices, head dims and passes of the four files
-  CHECK(kept == 0);
+  CHECK(compared == 32);  // kernels, devices, head dims and passes of the four files
+  CHECK(kept == 2);       // FlashAttention-2 forward on an H200: launches of few Q tiles too
 }
 
 TEST_CASE("priors of a kernel may hold for some head dims alone") {

@@ -68,6 +68,29 @@ TEST_CASE("an H200's costs of NATTEN's Hopper kernels are those that the shipped
   }
 }
 
+TEST_CASE("FlashAttention-2's costs forward are those of long launches and of few Q tiles, but for its slow-down") {
+  std::vector<KernelRun> runs = shipped_runs("dense-runs/h200.csv");
+  const std::vector<KernelRun> splits = shipped_runs("recordings/nvidia-h200-fa2-splits.json");
+  runs.insert(runs.end(), splits.begin(), splits.end());
+  std::erase_if(runs, [](const KernelRun& run) {
+    return run.kernel != "fa2" || run.pass != Walk::kForward || (run.head_dim != 64 && run.head_dim != 128);
+  });
+  const study::Context context = study::default_context();
+  const std::vector<KernelCosts> entries = study::calibrate({.runs = runs, .suggestions = 0}, context).entries;
+  CHECK(entries.size() == 2);
+  for (const KernelCosts& fitted : entries) {
+    INFO("head dim " << fitted.head_dim);
+    const PassCosts& pass = fitted.passes.at(0);
+    const PassCosts& stored = *context.catalog.costs_of("fa2", "h200", fitted.head_dim, Dtype::kBf16)->costs_of(Walk::kForward);
+    CHECK(stored.unmasked_tile_us == Approx(pass.unmasked_tile_us).epsilon(1e-3));
+    CHECK(stored.cta_us == Approx(pass.cta_us).epsilon(1e-3));
+    CHECK(stored.launch_us == Approx(pass.launch_us).epsilon(1e-3));
+    CHECK(stored.masked_tile_us[0] == Approx(pass.masked_tile_us[0]).epsilon(1e-3));
+    CHECK(stored.evidence.runs == pass.evidence.runs);
+    CHECK(stored.slowdown < 0.05);  // told by launches in a row
+  }
+}
+
 /// What power adds to long backward passes of cuDNN at head dim 96, fitted beside launches of these kernels.
 double slowdown_of_cudnn(const std::vector<std::string>& kernels, const study::Context& context) {
   std::vector<KernelRun> runs = shipped_runs("recordings/nvidia-h200-head-dims-costs.json");
