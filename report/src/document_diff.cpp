@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <natten_sim/io/json_text.hpp>
+#include <natten_sim/report/described.hpp>
 #include <natten_sim/report/text_table.hpp>
 
 namespace natten_sim::report {
